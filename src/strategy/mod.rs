@@ -1,0 +1,7 @@
+//! How to search: strategies behind one contract. Pure functions of what was observed.
+
+mod contract;
+
+pub use contract::{
+    Goal, Observation, Proposal, ProposalPurpose, Recommendation, Search, Seen, Strategy, TrialNumber,
+};
