@@ -1,0 +1,40 @@
+# Two commands on a fresh machine: `make tune` and `make test`. See README.md.
+
+STUDY ?= examples/quick.toml
+RESULTS ?= results
+
+# Recipes find a Rust that set-up has just installed.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.PHONY: help tune test lint bench setup setup-dev
+
+help:
+	@printf '%s\n' \
+		'make tune    set up this machine, build, and run a study of about 15 minutes ($(STUDY))' \
+		'make test    set up this machine and run every test' \
+		'make lint    format, clippy, docs, licences and advisories, shell scripts' \
+		'make bench   criterion benches of the hot paths'
+
+setup:
+	@scripts/setup.sh
+
+setup-dev:
+	@scripts/setup.sh dev
+
+tune: setup
+	@. scripts/env.sh
+	cargo build --locked --release
+	target/release/noctune tune '$(STUDY)' --results '$(RESULTS)'
+
+test: setup
+	@. scripts/env.sh
+	cargo test --locked
+
+lint: setup-dev
+	@. scripts/env.sh
+	scripts/lint.sh
+
+bench: setup
+	@. scripts/env.sh
+	cargo bench --locked
