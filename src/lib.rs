@@ -14,6 +14,7 @@
 //! `ARCHITECTURE.md` describes the folders and the direction of dependencies.
 
 pub mod error;
+pub mod mycnf;
 pub mod night;
 pub mod plan;
 pub mod space;
