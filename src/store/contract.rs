@@ -68,6 +68,8 @@ pub struct OpenJob {
     pub number: TrialNumber,
     /// The job.
     pub job: Job,
+    /// Token of the newest claim on it.
+    pub token: u64,
     /// Who claimed it last.
     pub worker: WorkerId,
     /// Whether the lease has ended, by the store's clock.
@@ -159,12 +161,12 @@ pub trait Store: Send + Sync {
     /// Jobs without a result, oldest first.
     async fn open_jobs(&self, study: &str) -> Result<Vec<OpenJob>, StoreError>;
 
-    /// Takes over an open job whose worker is gone: the caller has proved that the worker is dead (`dead: true`), or the
-    /// lease has ended; none if somebody was faster or neither holds.
+    /// Takes over an open job whose worker is gone: the caller has proved that the worker of `open` is dead (`dead: true`),
+    /// or the lease has ended; none if somebody was faster (the token is no longer that of `open`) or neither holds.
     async fn reclaim(
         &self,
         study: &str,
-        number: TrialNumber,
+        open: &OpenJob,
         worker: &WorkerId,
         lease: Duration,
         dead: bool,
