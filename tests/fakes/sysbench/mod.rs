@@ -3,6 +3,7 @@
 mod arguments;
 mod link;
 mod run;
+mod shared;
 
 use crate::Fallible;
 use crate::world::World;

@@ -9,6 +9,7 @@ use rand::distr::{Distribution, Uniform};
 use super::arguments::Arguments;
 use super::link::Link;
 use super::no_server;
+use super::shared::Shared;
 use crate::Fallible;
 use crate::expression::{Names, Value, holds, number};
 use crate::world::{LoadFault, LoadMishap, World};
@@ -35,7 +36,13 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
     let end = Duration::from_secs(if seconds == 0 { u64::MAX / 2 } else { seconds });
     let began = Instant::now();
     let mut book = Book::default();
+    let mut shared = Shared::open(threads)?;
     while began.elapsed() < end {
+        if let Some(shared) = &shared
+            && shared.is_stopped()?
+        {
+            break;
+        }
         std::thread::sleep(TICK);
         let now = began.elapsed().as_secs_f64();
         if let Some(fault) = fault.filter(|fault| now >= fault.after) {
@@ -56,7 +63,12 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
         names.insert("second".to_owned(), Value::Number(now));
         let tps = number(&world.file.load.tps, &names)?.max(0.0) * luck;
         let latency_ms = number(&world.file.load.latency_ms, &names)?;
-        let done = book.advance(tps, now, latency_ms);
+        let done = book.advance(tps, now);
+        if let Some(shared) = &mut shared {
+            // One in ten takes half as long again.
+            shared.count(done - done / 10, microseconds(latency_ms))?;
+            shared.count(done / 10, microseconds(latency_ms * 1.5))?;
+        }
         if link.run(&format!("DO fake_load({done})")).is_err() {
             println!(
                 "FATAL: mysql_stmt_execute() returned error 2013 (Lost connection to server during query) for query 'COMMIT'"
@@ -72,6 +84,17 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
     Ok(0)
 }
 
+fn microseconds(milliseconds: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a duration in its range"
+    )]
+    {
+        (milliseconds.max(0.0) * 1000.0) as u64
+    }
+}
+
 /// What has been done so far.
 #[derive(Default)]
 struct Book {
@@ -82,7 +105,7 @@ struct Book {
 
 impl Book {
     /// Whole transactions done since the last time.
-    fn advance(&mut self, tps: f64, now: f64, _latency_ms: f64) -> u64 {
+    fn advance(&mut self, tps: f64, now: f64) -> u64 {
         self.carry += tps * (now - self.last);
         self.last = now;
         #[expect(
