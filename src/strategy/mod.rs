@@ -1,5 +1,6 @@
 //! How to search: strategies behind one contract. Pure functions of what was observed.
 
+pub mod bayes;
 mod contract;
 
 pub use contract::{
