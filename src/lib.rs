@@ -17,6 +17,7 @@ pub mod error;
 pub mod mycnf;
 pub mod night;
 pub mod plan;
+pub mod report;
 pub mod space;
 pub mod stats;
 pub mod store;

@@ -1,0 +1,467 @@
+//! The numbers of a report, typed, from stored facts alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::{Arm, Fact, Facts, Purpose, State};
+use crate::space::{Configuration, Value};
+use crate::stats::Interval;
+use crate::strategy::{Goal, TrialNumber};
+use crate::trial::{CauseKind, Measurement, Outcome, Phase, PhaseTime, Warning};
+use crate::units::UtcMillis;
+
+/// What is optimised.
+#[derive(Clone, Copy)]
+pub struct Objective<'a> {
+    /// Its name, e.g. `tps`.
+    pub name: &'a str,
+    /// Which way is better.
+    pub goal: Goal,
+    /// Its value in a measurement; none where it cannot be told.
+    pub value: &'a dyn Fn(&Measurement) -> Option<f64>,
+}
+
+/// What the plan concluded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conclusion {
+    /// In words, one line or more.
+    pub text: String,
+    /// Confirmed ratio of the best to the baseline; above 1 is better.
+    pub over_baseline: Option<Interval>,
+    /// Confirmed ratio of the best to the rule of thumb; above 1 is better.
+    pub over_rule_of_thumb: Option<Interval>,
+    /// Trial that ran the best configuration; none before anything was measured.
+    pub best: Option<TrialNumber>,
+}
+
+/// Everything a report is made of.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// Name of the study.
+    pub study: &'a str,
+    /// What is optimised.
+    pub objective: Objective<'a>,
+    /// The stored facts.
+    pub facts: &'a Facts,
+    /// Phase times of ended trials.
+    pub phases: &'a [(TrialNumber, Vec<PhaseTime>)],
+    /// What the plan concluded, or believes so far.
+    pub conclusion: &'a Conclusion,
+    /// Knobs whose whole numbers are sizes in bytes.
+    pub sizes: &'a BTreeSet<String>,
+}
+
+/// How many trials there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Ended.
+    pub ended: u64,
+    /// Measured.
+    pub measured: u64,
+    /// Failed by the candidate's own fault.
+    pub failed: u64,
+    /// Failed by the host's fault.
+    pub host_faults: u64,
+    /// Not ended.
+    pub open: u64,
+}
+
+/// All runs of one configuration outside the confirmation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigurationRow {
+    /// Trials that ran it, ascending; never empty.
+    pub trials: Vec<TrialNumber>,
+    /// What the first of them was for.
+    pub purpose: Purpose,
+    /// Mean of the objective; finite.
+    pub mean: f64,
+    /// Ratio to the mean of the baseline, above 1 is better; none without a measured baseline.
+    pub over_baseline: Option<f64>,
+    /// Whether every run was steady when measuring began.
+    pub steady: bool,
+    /// Largest share of the window that postponed writes would add; none without write debt.
+    pub debt_share: Option<f64>,
+    /// The configuration.
+    pub configuration: Configuration,
+}
+
+/// Failures of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureRow {
+    /// The outcome's word.
+    pub outcome: &'static str,
+    /// The cause, where the outcome has one.
+    pub cause: Option<CauseKind>,
+    /// The variable at fault, where it is known.
+    pub variable: Option<String>,
+    /// Trials, ascending; never empty.
+    pub trials: Vec<TrialNumber>,
+    /// The reason of the first one.
+    pub reason: String,
+}
+
+/// Where the time went: one phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PhaseRow {
+    /// The phase.
+    pub phase: Phase,
+    /// In how many trials it ran.
+    pub trials: usize,
+    /// Median seconds.
+    pub median: f64,
+    /// Seconds in all.
+    pub total: f64,
+}
+
+/// Noise between runs of one configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Standard deviation of the log of the objective between runs, pooled; about the coefficient of variation.
+    pub share: f64,
+    /// Degrees of freedom behind it.
+    pub degrees: u32,
+}
+
+/// One block of the confirmation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockRow {
+    /// The block, from 1.
+    pub block: u32,
+    /// The objective of each arm; none where the run failed or is open.
+    pub arms: BTreeMap<Arm, Option<f64>>,
+}
+
+impl BlockRow {
+    /// Ratio of the best to `arm` in this block, oriented so that above 1 is better.
+    pub fn ratio(&self, arm: Arm, goal: Goal) -> Option<f64> {
+        let value = |arm| self.arms.get(&arm).copied().flatten();
+        better_ratio(value(Arm::Best)?, value(arm)?, goal)
+    }
+}
+
+/// One knob of the best configuration that differs from the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The knob.
+    pub knob: String,
+    /// Its value in the baseline; none where it is inactive there.
+    pub from: Option<Value>,
+    /// Its value now; none where it is inactive.
+    pub to: Option<Value>,
+}
+
+/// The numbers of a report. Every number is finite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// Name of the study.
+    pub study: String,
+    /// Name of the objective.
+    pub metric: String,
+    /// Which way is better.
+    pub goal: Goal,
+    /// What the plan concluded.
+    pub conclusion: Conclusion,
+    /// How many trials.
+    pub counts: Counts,
+    /// Seconds spent in trials.
+    pub seconds: f64,
+    /// When the first trial began (UTC); none before it ended.
+    pub began: Option<UtcMillis>,
+    /// Configurations measured outside the confirmation, best first.
+    pub configurations: Vec<ConfigurationRow>,
+    /// Mean of the baseline outside the confirmation; none before it was measured.
+    pub baseline: Option<f64>,
+    /// Failures by kind, most frequent first.
+    pub failures: Vec<FailureRow>,
+    /// Phases in order.
+    pub phases: Vec<PhaseRow>,
+    /// Median seconds per trial outside warm-up and measuring, over measured trials; none without one.
+    pub overhead: Option<f64>,
+    /// Noise between runs; none where no configuration was measured twice.
+    pub noise: Option<Noise>,
+    /// Blocks of the confirmation.
+    pub blocks: Vec<BlockRow>,
+    /// What the best configuration changes, by knob.
+    pub changes: Vec<Change>,
+    /// Warnings of trials with the number of trials that gave each, most frequent first.
+    pub warnings: Vec<(Warning, usize)>,
+    /// Knobs whose whole numbers are sizes in bytes.
+    pub sizes: BTreeSet<String>,
+}
+
+/// The numbers of a report.
+pub fn view(input: &Input<'_>) -> View {
+    let Input { objective, facts, .. } = *input;
+    let baseline_configuration = facts
+        .jobs
+        .iter()
+        .filter(|fact| fact.job.purpose == Purpose::Baseline)
+        .max_by_key(|fact| matches!(fact.outcome(), Some(Outcome::Measured(_))))
+        .map(Fact::configuration);
+    let (configurations, baseline, noise) = configurations(facts, &objective);
+    let changes = input
+        .conclusion
+        .best
+        .and_then(|best| facts.jobs.iter().find(|fact| fact.number == best))
+        .zip(baseline_configuration)
+        .map(|(best, baseline)| changes(baseline, best.configuration()))
+        .unwrap_or_default();
+    View {
+        study: input.study.to_owned(),
+        metric: objective.name.to_owned(),
+        goal: objective.goal,
+        conclusion: input.conclusion.clone(),
+        counts: counts(facts),
+        seconds: facts.seconds(),
+        began: facts.jobs.iter().find_map(|fact| match fact.state {
+            State::Ended { began, .. } => Some(began),
+            State::Open => None,
+        }),
+        configurations,
+        baseline,
+        failures: failures(facts),
+        phases: phases(input.phases),
+        overhead: overhead(facts, input.phases),
+        noise,
+        blocks: blocks(facts, &objective),
+        changes,
+        warnings: warnings(facts),
+        sizes: input.sizes.clone(),
+    }
+}
+
+/// What `to` changes of `from`, by knob.
+pub(super) fn changes(from: &Configuration, to: &Configuration) -> Vec<Change> {
+    let knobs: BTreeSet<&str> = from.iter().chain(to.iter()).map(|(knob, _)| knob).collect();
+    knobs
+        .into_iter()
+        .filter(|knob| from.get(knob) != to.get(knob))
+        .map(|knob| Change {
+            knob: knob.to_owned(),
+            from: from.get(knob).cloned(),
+            to: to.get(knob).cloned(),
+        })
+        .collect()
+}
+
+/// Ratio of `value` to `reference` turned so that above 1 is better; none where it is no finite positive number.
+fn better_ratio(value: f64, reference: f64, goal: Goal) -> Option<f64> {
+    let ratio = match goal {
+        Goal::Maximize => value / reference,
+        Goal::Minimize => reference / value,
+    };
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}
+
+fn measured<'a>(fact: &'a Fact, objective: &Objective<'_>) -> Option<(&'a Measurement, f64)> {
+    let measurement = fact.outcome()?.measurement()?;
+    let value = (objective.value)(measurement).filter(|value| value.is_finite())?;
+    Some((measurement, value))
+}
+
+fn counts(facts: &Facts) -> Counts {
+    let mut counts = Counts::default();
+    for fact in &facts.jobs {
+        match fact.outcome() {
+            None => counts.open += 1,
+            Some(outcome) => {
+                counts.ended += 1;
+                match outcome {
+                    Outcome::Measured(_) => counts.measured += 1,
+                    other if other.is_host_fault() => counts.host_faults += 1,
+                    _ => counts.failed += 1,
+                }
+            }
+        }
+    }
+    counts
+}
+
+/// Configurations best first, the mean of the baseline, and the noise between runs.
+fn configurations(
+    facts: &Facts,
+    objective: &Objective<'_>,
+) -> (Vec<ConfigurationRow>, Option<f64>, Option<Noise>) {
+    let mut groups: BTreeMap<String, Vec<(&Fact, &Measurement, f64)>> = BTreeMap::new();
+    for fact in &facts.jobs {
+        if matches!(fact.job.purpose, Purpose::Pair { .. } | Purpose::Final) {
+            continue;
+        }
+        if let Some((measurement, value)) = measured(fact, objective) {
+            let key = fact.configuration().key();
+            groups.entry(key).or_default().push((fact, measurement, value));
+        }
+    }
+    let mut squares = 0.0;
+    let mut degrees = 0;
+    let mut rows = Vec::new();
+    for runs in groups.values() {
+        let values: Vec<f64> = runs.iter().map(|(_, _, value)| *value).collect();
+        if values.len() > 1 && values.iter().all(|value| *value > 0.0) {
+            let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+            let middle = mean(&logs);
+            squares += logs.iter().map(|log| (log - middle).powi(2)).sum::<f64>();
+            degrees += logs.len() - 1;
+        }
+        rows.push(ConfigurationRow {
+            trials: runs.iter().map(|(fact, _, _)| fact.number).collect(),
+            purpose: runs[0].0.job.purpose,
+            mean: mean(&values),
+            over_baseline: None,
+            steady: runs.iter().all(|(_, measurement, _)| measurement.steady),
+            debt_share: runs
+                .iter()
+                .filter_map(|(_, m, _)| m.debt.map(|debt| debt.seconds / m.window_seconds))
+                .filter(|share| share.is_finite())
+                .reduce(f64::max),
+            configuration: runs[0].0.configuration().clone(),
+        });
+    }
+    let baselines: Vec<f64> = facts
+        .jobs
+        .iter()
+        .filter(|fact| fact.job.purpose == Purpose::Baseline)
+        .filter_map(|fact| measured(fact, objective))
+        .map(|(_, value)| value)
+        .collect();
+    let baseline = (!baselines.is_empty()).then(|| mean(&baselines));
+    for row in &mut rows {
+        row.over_baseline = baseline.and_then(|baseline| better_ratio(row.mean, baseline, objective.goal));
+    }
+    rows.sort_by(|a, b| {
+        let oriented = |row: &ConfigurationRow| objective.goal.oriented(row.mean);
+        oriented(b).total_cmp(&oriented(a)).then(a.trials.cmp(&b.trials))
+    });
+    let noise = (degrees > 0).then(|| Noise {
+        share: (squares / degrees as f64).sqrt(),
+        degrees: u32::try_from(degrees).unwrap_or(u32::MAX),
+    });
+    (rows, baseline, noise)
+}
+
+/// Mean of a non-empty list of finite numbers; finite, since it is summed by shares.
+fn mean(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    values.iter().map(|value| value / n).sum()
+}
+
+/// Median; none of an empty list.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
+    }
+}
+
+fn failures(facts: &Facts) -> Vec<FailureRow> {
+    let mut rows: Vec<FailureRow> = Vec::new();
+    for fact in &facts.jobs {
+        let Some(outcome) = fact.outcome().filter(|outcome| outcome.measurement().is_none()) else {
+            continue;
+        };
+        let (cause, variable) = match outcome {
+            Outcome::ServerRefused { cause }
+            | Outcome::OutOfMemory { cause }
+            | Outcome::LoadFailed { cause }
+            | Outcome::HostFault { cause }
+            | Outcome::Crashed { cause, .. } => (Some(cause.kind), cause.variable.clone()),
+            Outcome::Measured(_) | Outcome::Rejected { .. } | Outcome::TimedOut { .. } => (None, None),
+        };
+        let same = |row: &&mut FailureRow| {
+            row.outcome == outcome.name() && row.cause == cause && row.variable == variable
+        };
+        match rows.iter_mut().find(same) {
+            Some(row) => row.trials.push(fact.number),
+            None => rows.push(FailureRow {
+                outcome: outcome.name(),
+                cause,
+                variable,
+                trials: vec![fact.number],
+                reason: outcome.reason().unwrap_or_default(),
+            }),
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.trials.len()));
+    rows
+}
+
+fn phases(trials: &[(TrialNumber, Vec<PhaseTime>)]) -> Vec<PhaseRow> {
+    Phase::ALL
+        .into_iter()
+        .filter_map(|phase| {
+            let seconds: Vec<f64> = trials
+                .iter()
+                .flat_map(|(_, times)| times)
+                .filter(|time| time.phase == phase && time.seconds.is_finite())
+                .map(|time| time.seconds)
+                .collect();
+            Some(PhaseRow {
+                phase,
+                trials: seconds.len(),
+                median: median(&seconds)?,
+                total: seconds.iter().sum(),
+            })
+        })
+        .collect()
+}
+
+/// Median over measured trials of the time outside warm-up and measuring: a trial that ended early says nothing of it.
+fn overhead(facts: &Facts, trials: &[(TrialNumber, Vec<PhaseTime>)]) -> Option<f64> {
+    let measured: BTreeSet<TrialNumber> = facts
+        .jobs
+        .iter()
+        .filter(|fact| {
+            fact.outcome()
+                .is_some_and(|outcome| outcome.measurement().is_some())
+        })
+        .map(|fact| fact.number)
+        .collect();
+    let fixed: Vec<f64> = trials
+        .iter()
+        .filter(|(number, times)| measured.contains(number) && !times.is_empty())
+        .map(|(_, times)| {
+            times
+                .iter()
+                .filter(|time| !matches!(time.phase, Phase::WarmUp | Phase::Measure))
+                .map(|time| time.seconds)
+                .sum()
+        })
+        .collect();
+    median(&fixed)
+}
+
+fn blocks(facts: &Facts, objective: &Objective<'_>) -> Vec<BlockRow> {
+    let mut blocks: BTreeMap<u32, BTreeMap<Arm, Option<f64>>> = BTreeMap::new();
+    for fact in &facts.jobs {
+        if let Purpose::Pair { block, arm } = fact.job.purpose {
+            let value = measured(fact, objective).map(|(_, value)| value);
+            let entry = blocks.entry(block).or_default().entry(arm).or_insert(None);
+            // A run repeated after a host fault: the one that was measured counts.
+            *entry = value.or(*entry);
+        }
+    }
+    blocks
+        .into_iter()
+        .map(|(block, arms)| BlockRow { block, arms })
+        .collect()
+}
+
+fn warnings(facts: &Facts) -> Vec<(Warning, usize)> {
+    let mut found: Vec<(Warning, usize)> = Vec::new();
+    for fact in &facts.jobs {
+        let State::Ended { warnings, .. } = &fact.state else {
+            continue;
+        };
+        for warning in warnings {
+            match found.iter_mut().find(|(known, _)| known == warning) {
+                Some((_, count)) => *count += 1,
+                None => found.push((warning.clone(), 1)),
+            }
+        }
+    }
+    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    found
+}
