@@ -24,3 +24,4 @@ pub mod store;
 pub mod strategy;
 pub mod trial;
 pub mod units;
+pub mod workload;

@@ -5,9 +5,11 @@ mod outcome;
 mod phase;
 mod record;
 mod sample;
+mod window;
 
 pub use measurement::{EndOfMeasuring, Measurement, WriteDebt};
 pub use outcome::{Cause, CauseKind, Outcome};
 pub use phase::{Phase, PhaseTime};
 pub use record::{TrialRecord, Warning};
 pub use sample::{Second, Series};
+pub use window::WindowTotals;

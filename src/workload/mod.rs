@@ -1,0 +1,9 @@
+//! The loads a trial is measured under.
+
+mod child;
+mod contract;
+mod failure;
+pub mod sysbench;
+
+pub use contract::{Endpoint, LoadSummary, RunningLoad, Workload};
+pub use failure::LoadFailure;

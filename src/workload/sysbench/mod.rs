@@ -1,0 +1,12 @@
+//! sysbench, with a wrapper that times every event itself.
+
+mod classify;
+mod load;
+mod output;
+mod prepare;
+mod run;
+mod script;
+mod shared;
+
+pub use load::Sysbench;
+pub use output::{Fatal, IntervalLine, Output, Summary};
