@@ -14,10 +14,12 @@
 //! `ARCHITECTURE.md` describes the folders and the direction of dependencies.
 
 pub mod error;
+pub mod host;
 pub mod mycnf;
 pub mod night;
 pub mod plan;
 pub mod report;
+pub mod server;
 pub mod space;
 pub mod stats;
 pub mod store;
