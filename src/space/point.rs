@@ -1,5 +1,7 @@
 //! A configuration as the models see it: coordinates in the unit cube and categories.
 
+use serde::{Deserialize, Serialize};
+
 /// One coordinate of a [`Point`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Coordinate {
@@ -12,7 +14,8 @@ pub enum Coordinate {
 }
 
 /// What one coordinate can be.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Dimension {
     /// A number in [0, 1].
     Number {
