@@ -24,6 +24,7 @@ pub mod space;
 pub mod stats;
 pub mod store;
 pub mod strategy;
+pub mod study;
 pub mod trial;
 pub mod units;
 pub mod workload;

@@ -1,7 +1,26 @@
 //! Which job comes next, from stored facts alone.
 
+mod budget;
+mod confirm;
 mod facts;
+mod failure;
+mod inputs;
 mod job;
+mod next;
+mod noise;
+mod observe;
+mod patience;
+mod standing;
+mod verdict;
 
+pub use budget::{expected_left, expected_seconds, reserve_seconds};
+pub use confirm::Design;
 pub use facts::{Fact, Facts, State};
+pub use failure::{FailureGroup, failure_table, failures};
+pub use inputs::{Inputs, Settings};
 pub use job::{Arm, Job, Length, Purpose};
+pub use next::{Next, next};
+pub use noise::{RunNoise, run_noise};
+pub use observe::{baseline_metrics, observations};
+pub use standing::{Standing, standing};
+pub use verdict::{Best, Verdict, VerdictKind};

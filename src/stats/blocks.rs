@@ -115,7 +115,11 @@ mod tests {
             }
         }
         for (first, then) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
-            let follows = orders.iter().flat_map(|o| o.windows(2)).filter(|w| w == &[first, then]).count();
+            let follows = orders
+                .iter()
+                .flat_map(|o| o.windows(2))
+                .filter(|w| w == &[first, then])
+                .count();
             assert_eq!(follows, 2);
         }
     }

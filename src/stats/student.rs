@@ -20,7 +20,13 @@ mod tests {
 
     #[test]
     fn critical_values_are_those_of_the_printed_tables() {
-        for (df, expected) in [(1.0, 12.706), (2.0, 4.303), (4.0, 2.776), (9.0, 2.262), (30.0, 2.042)] {
+        for (df, expected) in [
+            (1.0, 12.706),
+            (2.0, 4.303),
+            (4.0, 2.776),
+            (9.0, 2.262),
+            (30.0, 2.042),
+        ] {
             let got = t_critical(0.95, df).unwrap();
             assert!((got - expected).abs() < 2e-3, "df {df}: {got}");
         }

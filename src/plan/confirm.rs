@@ -1,0 +1,416 @@
+//! The confirmation: blocks of one run of each arm, on fresh resets, used for nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use super::budget::{self, MIN_BLOCKS};
+use super::noise::{RunNoise, run_noise};
+use super::observe::{is_hidden, mean_metrics, searched};
+use super::{Arm, Fact, Facts, Inputs, Job, Purpose, State};
+use crate::space::Configuration;
+use crate::stats::{Interval, block_order, expected_half_width, ratio_interval};
+use crate::strategy::{Recommendation, TrialNumber};
+use crate::study::Metrics;
+
+/// Most blocks of a confirmation: beyond them the interval hardly shrinks.
+const MAX_BLOCKS: u32 = 40;
+/// Blocks that must fit into the time left for a confirmation to begin; it then has [`MIN_BLOCKS`], a little overtime.
+const FITTING_BLOCKS: u32 = 3;
+/// Failures of the baseline that end a confirmation.
+const BASELINE_FAILURES: usize = 3;
+/// Confidence of the intervals.
+pub(super) const LEVEL: f64 = 0.95;
+
+/// How a confirmation is made; fixed before its first run and stored with each of its jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Number of the first block.
+    pub first_block: u32,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// The arms with their configurations.
+    pub arms: Vec<(Arm, Configuration)>,
+    /// The trial that found the best.
+    pub trial: TrialNumber,
+    /// Run noise that the number of blocks was planned with, a share.
+    pub noise: f64,
+    /// The budget it was planned under, seconds: only a larger one opens the search again.
+    pub budget_seconds: f64,
+    /// The number of trials it was planned under.
+    pub max_trials: Option<u64>,
+}
+
+impl Design {
+    /// A confirmation of `best`; none where the time left does not allow one. The rule of thumb is left out where it is
+    /// absent, failed, is the baseline or the best itself, or where only two arms fit.
+    pub(super) fn plan(inputs: &Inputs<'_>, facts: &Facts, best: &Recommendation) -> Option<Self> {
+        let mut arms = vec![
+            (Arm::Best, best.configuration.clone()),
+            (Arm::Baseline, inputs.baseline.clone()),
+        ];
+        if budget::likely_arms(inputs, facts) == 3
+            && let Some(rule) = inputs.rule_of_thumb
+            && !same_effect(facts, rule, &best.configuration)
+        {
+            arms.push((Arm::RuleOfThumb, rule.clone()));
+        }
+        let fitting = |arms: usize| {
+            let run = budget::expected_pair_seconds(inputs, facts);
+            let by_time = (budget::left(inputs, facts) / (run * arms as f64))
+                .floor()
+                .max(0.0);
+            let by_trials = inputs.settings.max_trials.map_or(f64::INFINITY, |most| {
+                (most.saturating_sub(budget::counted(facts)) / arms as u64) as f64
+            });
+            by_time.min(by_trials).min(f64::from(MAX_BLOCKS)) as u32
+        };
+        if arms.len() == 3 && fitting(3) < FITTING_BLOCKS {
+            arms.pop();
+        }
+        let fits = fitting(arms.len());
+        if fits < FITTING_BLOCKS {
+            return None;
+        }
+        let noise = RunNoise::for_planning(run_noise(inputs, facts));
+        let gain = expected_log_gain(inputs, facts, best);
+        let blocks = blocks_needed(noise, gain, inputs.settings.min_gain)
+            .min(fits)
+            .max(MIN_BLOCKS);
+        let first_block = facts
+            .jobs
+            .iter()
+            .filter_map(|fact| match fact.job.purpose {
+                Purpose::Pair { block, .. } => Some(block + 1),
+                _ => None,
+            })
+            .max()
+            .unwrap_or(1);
+        Some(Self {
+            first_block,
+            blocks,
+            arms,
+            trial: best.trial,
+            noise,
+            budget_seconds: inputs.settings.budget_seconds,
+            max_trials: inputs.settings.max_trials,
+        })
+    }
+
+    /// The order of the arms in a block.
+    fn order(&self, block: u32, seed: u64) -> impl Iterator<Item = &(Arm, Configuration)> {
+        let seed = seed ^ u64::from(self.first_block).rotate_left(32);
+        block_order(self.arms.len(), block - self.first_block, seed)
+            .into_iter()
+            .map(|index| &self.arms[index])
+    }
+
+    fn numbers(&self) -> std::ops::Range<u32> {
+        self.first_block..self.first_block + self.blocks
+    }
+
+    /// The smallest gain these blocks are expected to tell from none, as a share.
+    pub(super) fn resolution(&self) -> Option<f64> {
+        expected_half_width(self.noise, self.blocks, LEVEL).map(f64::exp_m1)
+    }
+
+    /// The job of one run.
+    pub(super) fn job(
+        &self,
+        inputs: &Inputs<'_>,
+        block: u32,
+        arm: Arm,
+        configuration: &Configuration,
+    ) -> Job {
+        Job {
+            purpose: Purpose::Pair { block, arm },
+            configuration: configuration.clone(),
+            length: inputs.settings.confirm_length,
+            why: format!(
+                "confirmation, block {} of {}: {}",
+                block - self.first_block + 1,
+                self.blocks,
+                budget::arm_words(arm)
+            ),
+            model: serde_json::to_value(self).ok(),
+            host: Some(inputs.host.to_owned()),
+        }
+    }
+}
+
+/// Blocks after which half of the expected gain would stand clear of the threshold: half, since the best of many noisy
+/// results looks better than it is.
+fn blocks_needed(noise: f64, log_gain: f64, min_gain: f64) -> u32 {
+    let threshold = min_gain.ln_1p();
+    let target = ((log_gain - threshold) / 2.0).max(threshold / 2.0);
+    (MIN_BLOCKS..MAX_BLOCKS)
+        .find(|blocks| expected_half_width(noise, *blocks, LEVEL).is_some_and(|half| half <= target))
+        .unwrap_or(MAX_BLOCKS)
+}
+
+fn expected_log_gain(inputs: &Inputs<'_>, facts: &Facts, best: &Recommendation) -> f64 {
+    let baseline = inputs
+        .objective
+        .value_of(&super::observe::baseline_metrics(facts));
+    match baseline {
+        Some(baseline) if baseline > 0.0 && best.mean > 0.0 => {
+            inputs.objective.goal().oriented((best.mean / baseline).ln())
+        }
+        _ => 0.0,
+    }
+}
+
+/// Keys of what ran when `configuration` was asked for or ran, itself included.
+fn effects(facts: &Facts, configuration: &Configuration) -> Vec<String> {
+    let mut keys = vec![configuration.key()];
+    keys.extend(
+        facts
+            .jobs
+            .iter()
+            .filter(|fact| fact.job.configuration == *configuration)
+            .map(|fact| fact.configuration().key()),
+    );
+    keys
+}
+
+/// Whether two configurations are the same, or ran as the same.
+fn same_effect(facts: &Facts, a: &Configuration, b: &Configuration) -> bool {
+    let b = effects(facts, b);
+    effects(facts, a).iter().any(|key| b.contains(key))
+}
+
+/// Whether a configuration is the baseline, or ran as the baseline ran.
+pub(super) fn is_baseline(inputs: &Inputs<'_>, facts: &Facts, configuration: &Configuration) -> bool {
+    let keys = effects(facts, configuration);
+    searched(facts)
+        .filter(|(fact, _)| fact.job.purpose == Purpose::Baseline)
+        .map(|(fact, _)| fact.configuration().key())
+        .chain([inputs.baseline.key()])
+        .any(|key| keys.contains(&key))
+}
+
+/// A confirmation with what its runs said so far.
+pub(super) struct Stand<'a> {
+    pub(super) design: Design,
+    runs: Vec<(u32, Arm, &'a Fact)>,
+    /// Whether it is to be followed: not when it ended and the budget has grown since.
+    current: bool,
+}
+
+impl<'a> Stand<'a> {
+    /// The newest confirmation; none before the first.
+    pub(super) fn of(inputs: &Inputs<'_>, facts: &'a Facts) -> Option<Self> {
+        let pairs = || {
+            facts.jobs.iter().filter_map(|fact| match fact.job.purpose {
+                Purpose::Pair { block, arm } => Some((block, arm, fact)),
+                _ => None,
+            })
+        };
+        let (_, _, last) = pairs().next_back()?;
+        let design: Design = serde_json::from_value(last.job.model.clone()?).ok()?;
+        let blocks = design.numbers();
+        let runs = pairs().filter(|(block, _, _)| blocks.contains(block)).collect();
+        let mut stand = Self {
+            design,
+            runs,
+            current: true,
+        };
+        let settings = inputs.settings;
+        let more_trials = match (settings.max_trials, stand.design.max_trials) {
+            (Some(now), Some(then)) => now > then,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let grown = settings.budget_seconds > stand.design.budget_seconds || more_trials;
+        let over = stand.best_failure().is_some() || stand.is_complete();
+        stand.current = !(over && grown);
+        Some(stand)
+    }
+
+    /// A confirmation before its first run.
+    pub(super) fn new(design: Design) -> Self {
+        Self {
+            design,
+            runs: Vec::new(),
+            current: true,
+        }
+    }
+
+    pub(super) fn is_current(&self) -> bool {
+        self.current
+    }
+
+    /// Number of its last run.
+    pub(super) fn last_number(&self) -> TrialNumber {
+        self.runs
+            .iter()
+            .map(|(_, _, fact)| fact.number)
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn failures_of(&self, of: Arm) -> impl Iterator<Item = &'a Fact> {
+        self.runs
+            .iter()
+            .filter(move |(_, arm, _)| *arm == of)
+            .map(|(_, _, fact)| *fact)
+            .filter(|fact| {
+                fact.outcome()
+                    .is_some_and(|o| o.is_candidate_failure() && !is_hidden(o))
+            })
+    }
+
+    /// Why the best failed, where it did.
+    pub(super) fn best_failure(&self) -> Option<(TrialNumber, String)> {
+        let fact = self.failures_of(Arm::Best).next()?;
+        Some((fact.number, fact.outcome()?.reason().unwrap_or_default()))
+    }
+
+    /// Whether the baseline fails again and again.
+    pub(super) fn baseline_fails(&self) -> bool {
+        self.failures_of(Arm::Baseline).count() >= BASELINE_FAILURES
+    }
+
+    /// Whether the rule of thumb was dropped since it failed.
+    pub(super) fn rule_failed(&self) -> bool {
+        self.failures_of(Arm::RuleOfThumb).next().is_some()
+    }
+
+    fn is_active(&self, arm: Arm) -> bool {
+        arm != Arm::RuleOfThumb || !self.rule_failed()
+    }
+
+    fn active(&self) -> impl Iterator<Item = Arm> {
+        self.design
+            .arms
+            .iter()
+            .map(|(arm, _)| *arm)
+            .filter(|arm| self.is_active(*arm))
+    }
+
+    /// The measured run of an arm in a block on a host.
+    fn measured(&self, block: u32, arm: Arm, host: &str) -> Option<&'a Fact> {
+        self.runs
+            .iter()
+            .filter(|(b, a, _)| *b == block && *a == arm)
+            .map(|(_, _, fact)| *fact)
+            .find(|fact| {
+                host_of(fact) == Some(host) && fact.outcome().is_some_and(|o| o.measurement().is_some())
+            })
+    }
+
+    /// The host on which a block is complete; none while it is not.
+    fn complete_on(&self, block: u32) -> Option<&'a str> {
+        self.runs
+            .iter()
+            .filter(|(b, _, _)| *b == block)
+            .filter_map(|(_, _, fact)| host_of(fact))
+            .find(|host| self.active().all(|arm| self.measured(block, arm, host).is_some()))
+    }
+
+    fn has_open(&self, block: u32) -> bool {
+        self.runs
+            .iter()
+            .any(|(b, _, fact)| *b == block && fact.state == State::Open)
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.design
+            .numbers()
+            .all(|block| self.complete_on(block).is_some())
+    }
+
+    /// Runs still to be made, open ones included.
+    pub(super) fn runs_left(&self, host: &str) -> u32 {
+        self.design
+            .numbers()
+            .filter(|block| self.complete_on(*block).is_none())
+            .map(|block| {
+                self.active()
+                    .filter(|arm| self.measured(block, *arm, host).is_none())
+                    .count() as u32
+            })
+            .sum()
+    }
+
+    /// The next run for the host that asks: the block it began, else a new one; a block that another host began only
+    /// when nothing is open anywhere, all its arms anew.
+    pub(super) fn next_run(&self, inputs: &Inputs<'_>, nothing_open: bool) -> Option<Job> {
+        let idle = || {
+            self.design
+                .numbers()
+                .filter(|block| self.complete_on(*block).is_none() && !self.has_open(*block))
+        };
+        let is_ours = |block: u32| {
+            self.runs
+                .iter()
+                .filter(|(b, _, fact)| {
+                    *b == block && fact.outcome().is_some_and(|o| o.measurement().is_some())
+                })
+                .all(|(_, _, fact)| host_of(fact) == Some(inputs.host))
+        };
+        let block = idle()
+            .find(|block| is_ours(*block))
+            .or_else(|| idle().next().filter(|_| nothing_open))?;
+        let (arm, configuration) = self
+            .design
+            .order(block, inputs.settings.seed)
+            .find(|(arm, _)| self.is_active(*arm) && self.measured(block, *arm, inputs.host).is_none())?;
+        Some(self.design.job(inputs, block, *arm, configuration))
+    }
+
+    /// The ratio of `Best` to `over`, one log ratio per complete block, improvement above 1. None where the arm has not
+    /// run in two blocks or a value is not positive.
+    pub(super) fn gain(&self, inputs: &Inputs<'_>, over: Arm) -> Option<Interval> {
+        let value = |block: u32, arm: Arm, host: &str| {
+            let measurement = self.measured(block, arm, host)?.outcome()?.measurement()?;
+            Some(inputs.objective.value(measurement)?.value).filter(|value| *value > 0.0)
+        };
+        let log_ratios: Option<Vec<f64>> = self
+            .complete()
+            .map(|(block, host)| {
+                let ratio = value(block, Arm::Best, host)? / value(block, over, host)?;
+                Some(inputs.objective.goal().oriented(ratio.ln()))
+            })
+            .collect();
+        ratio_interval(&log_ratios?, LEVEL)
+    }
+
+    fn complete(&self) -> impl Iterator<Item = (u32, &'a str)> {
+        self.design
+            .numbers()
+            .filter_map(|block| Some((block, self.complete_on(block)?)))
+    }
+
+    /// Number of complete blocks.
+    pub(super) fn blocks(&self) -> u32 {
+        self.complete().count() as u32
+    }
+
+    /// Means of an arm's metrics over the complete blocks.
+    pub(super) fn metrics(&self, arm: Arm) -> Metrics {
+        mean_metrics(
+            self.complete()
+                .filter_map(|(block, host)| self.measured(block, arm, host)?.outcome()),
+        )
+    }
+
+    /// The configuration of the best.
+    pub(super) fn best(&self) -> Option<&Configuration> {
+        self.design
+            .arms
+            .iter()
+            .find(|(arm, _)| *arm == Arm::Best)
+            .map(|(_, configuration)| configuration)
+    }
+
+    /// Whether the rule of thumb is an arm.
+    pub(super) fn has_rule(&self) -> bool {
+        self.design.arms.iter().any(|(arm, _)| *arm == Arm::RuleOfThumb)
+    }
+}
+
+fn host_of(fact: &Fact) -> Option<&str> {
+    match &fact.state {
+        State::Open => None,
+        State::Ended { host, .. } => Some(host),
+    }
+}

@@ -1,0 +1,317 @@
+//! Which job comes next.
+
+use super::budget::{self, BASELINES};
+use super::confirm::{Design, Stand, is_baseline};
+use super::failure::{hopeless, host_problem, is_certain};
+use super::observe::{View, is_hidden, known_keys, searched};
+use super::patience::is_out_of_patience;
+use super::verdict::{Best, Verdict, VerdictKind};
+use super::{Facts, Inputs, Job, Length, Purpose, State};
+use crate::space::Configuration;
+use crate::strategy::{Proposal, ProposalPurpose, Recommendation};
+
+/// Failed attempts at the baseline that end the study.
+const BASELINE_ATTEMPTS: usize = 3;
+/// Runs that each leading configuration gets when there is nothing new to try.
+const RUNS_OF_LEADERS: usize = 3;
+/// Proposals asked for at once when the first ones are no news.
+const MANY: usize = 16;
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Run this job.
+    Job(Job),
+    /// Nothing until an open job ends.
+    Wait,
+    /// The study is over.
+    Done(Verdict),
+}
+
+/// Which job comes next: a pure function of the inputs and the facts, whichever worker asks. Open jobs count as
+/// pending. The stages follow one another: baseline, start, search, confirmation in blocks, start of the final my.cnf.
+pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
+    if let Some((number, problem)) = host_problem(facts, inputs.forgiven) {
+        return done(
+            inputs,
+            facts,
+            VerdictKind::HostProblem,
+            format!("trial {number}: {problem}"),
+        );
+    }
+    if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {
+        return confirmation(inputs, facts, &stand);
+    }
+    if let Some(next) = baseline(inputs, facts) {
+        return next;
+    }
+    if hopeless(facts) {
+        let detail = "the same failure again and again, and nothing measured: stopped early".to_owned();
+        return done(inputs, facts, VerdictKind::EveryTrialFailed, detail);
+    }
+    let fits = budget::search_fits(inputs, facts);
+    if fits && let Some(job) = start(inputs, facts) {
+        return Next::Job(job);
+    }
+    let view = View::new(inputs, facts);
+    if fits
+        && !is_out_of_patience(inputs, facts, &view)
+        && let Some(job) = explore(inputs, facts, &view)
+    {
+        return Next::Job(job);
+    }
+    if any_open(facts) {
+        return Next::Wait;
+    }
+    begin_confirmation(inputs, facts, &view)
+}
+
+fn done(inputs: &Inputs<'_>, facts: &Facts, kind: VerdictKind, detail: impl Into<Option<String>>) -> Next {
+    Next::Done(Verdict::new(inputs, facts, kind, detail.into()))
+}
+
+fn any_open(facts: &Facts) -> bool {
+    facts.jobs.iter().any(|fact| fact.state == State::Open)
+}
+
+fn search_job(inputs: &Inputs<'_>, purpose: Purpose, configuration: Configuration, why: String) -> Job {
+    Job {
+        purpose,
+        configuration,
+        length: inputs.settings.length,
+        why,
+        model: None,
+        host: None,
+    }
+}
+
+/// The baseline until it was measured three times; none when that is so.
+fn baseline(inputs: &Inputs<'_>, facts: &Facts) -> Option<Next> {
+    let runs = || {
+        facts
+            .jobs
+            .iter()
+            .filter(|fact| fact.job.purpose == Purpose::Baseline)
+    };
+    let measured = runs()
+        .filter(|fact| fact.outcome().is_some_and(|o| o.measurement().is_some()))
+        .count();
+    if measured >= BASELINES {
+        return None;
+    }
+    let failed: Vec<_> = runs()
+        .filter(|fact| fact.number > inputs.forgiven)
+        .filter_map(|fact| Some((fact.number, fact.outcome()?)))
+        .filter(|(_, outcome)| outcome.is_candidate_failure() && !is_hidden(outcome))
+        .collect();
+    let certain = measured == 0 && failed.iter().any(|(_, outcome)| is_certain(outcome));
+    if certain || failed.len() >= BASELINE_ATTEMPTS {
+        let detail = failed
+            .first()
+            .map(|(number, outcome)| format!("trial {number}: {}", outcome.reason().unwrap_or_default()));
+        return Some(done(inputs, facts, VerdictKind::BaselineFailed, detail));
+    }
+    let open = runs().filter(|fact| fact.state == State::Open).count();
+    if measured + open >= BASELINES {
+        return Some(Next::Wait);
+    }
+    let why = format!(
+        "the configuration to beat, run {} of {BASELINES}",
+        measured + open + 1
+    );
+    Some(Next::Job(search_job(
+        inputs,
+        Purpose::Baseline,
+        inputs.baseline.clone(),
+        why,
+    )))
+}
+
+/// The first of the rule of thumb and the user's candidates that has not run yet.
+fn start(inputs: &Inputs<'_>, facts: &Facts) -> Option<Job> {
+    let known = known_keys(facts);
+    let rule = inputs
+        .rule_of_thumb
+        .map(|rule| (rule, "the rule of thumb of the machine class".to_owned()));
+    let own = inputs
+        .candidates
+        .iter()
+        .enumerate()
+        .map(|(i, c)| (c, format!("your candidate {}", i + 1)));
+    rule.into_iter()
+        .chain(own)
+        .find(|(configuration, _)| !known.contains(&configuration.key()))
+        .map(|(configuration, why)| search_job(inputs, Purpose::Start, configuration.clone(), why))
+}
+
+/// The strategy's next proposal that is news; with nothing new left, a labelled repeat of the leader until it ran
+/// often enough.
+fn explore(inputs: &Inputs<'_>, facts: &Facts, view: &View) -> Option<Job> {
+    let known = known_keys(facts);
+    let is_news = |proposal: &Proposal| match proposal.purpose {
+        ProposalPurpose::Explore => !known.contains(&proposal.configuration.key()),
+        ProposalPurpose::Repeat { .. } => true,
+    };
+    let search = view.search(inputs);
+    let found = [1, MANY]
+        .into_iter()
+        .find_map(|n| inputs.strategy.propose(&search, n).into_iter().find(is_news));
+    if let Some(proposal) = found {
+        let purpose = match proposal.purpose {
+            ProposalPurpose::Explore => Purpose::Explore,
+            ProposalPurpose::Repeat { of } => Purpose::Repeat { of },
+        };
+        let job = search_job(inputs, purpose, proposal.configuration, proposal.why);
+        return Some(Job {
+            model: proposal.model,
+            ..job
+        });
+    }
+    let leader = inputs.strategy.recommend(&search)?;
+    let runs = view
+        .observations
+        .iter()
+        .filter(|seen| seen.configuration == leader.configuration)
+        .count()
+        + view
+            .pending
+            .iter()
+            .filter(|pending| **pending == leader.configuration)
+            .count();
+    (runs < RUNS_OF_LEADERS).then(|| {
+        let why = format!(
+            "nothing new is left to try: the leader once more, run {}",
+            runs + 1
+        );
+        search_job(
+            inputs,
+            Purpose::Repeat { of: leader.trial },
+            leader.configuration,
+            why,
+        )
+    })
+}
+
+fn begin_confirmation(inputs: &Inputs<'_>, facts: &Facts, view: &View) -> Next {
+    let measured = |candidates: bool| {
+        searched(facts)
+            .filter(|(fact, _)| !candidates || fact.job.purpose != Purpose::Baseline)
+            .any(|(_, outcome)| outcome.measurement().is_some())
+    };
+    let candidates_ran = searched(facts).any(|(fact, _)| fact.job.purpose != Purpose::Baseline);
+    if candidates_ran && !measured(true) {
+        return done(inputs, facts, VerdictKind::EveryTrialFailed, None);
+    }
+    let Some(best) = recommendation(inputs, view) else {
+        return done(
+            inputs,
+            facts,
+            VerdictKind::BaselineIsBest,
+            "no candidate keeps the constraints".to_owned(),
+        );
+    };
+    if is_baseline(inputs, facts, &best.configuration) {
+        return done(inputs, facts, VerdictKind::BaselineIsBest, None);
+    }
+    match Design::plan(inputs, facts, &best) {
+        Some(design) => first_run(inputs, facts, &design),
+        None => {
+            let mut verdict = Verdict::new(inputs, facts, VerdictKind::NoTime, None);
+            verdict.best = Some(Best {
+                trial: best.trial,
+                configuration: best.configuration,
+            });
+            Next::Done(verdict)
+        }
+    }
+}
+
+/// The strategy's recommendation, where the trial that ran it keeps the constraints.
+fn recommendation(inputs: &Inputs<'_>, view: &View) -> Option<Recommendation> {
+    use crate::strategy::Seen;
+    let best = inputs.strategy.recommend(&view.search(inputs))?;
+    view.observations
+        .iter()
+        .any(|seen| {
+            seen.configuration == best.configuration
+                && matches!(seen.seen, Seen::Measured { feasible: true, .. })
+        })
+        .then_some(best)
+}
+
+fn first_run(inputs: &Inputs<'_>, facts: &Facts, design: &Design) -> Next {
+    match Stand::new(design.clone()).next_run(inputs, !any_open(facts)) {
+        Some(job) => Next::Job(job),
+        None => Next::Wait,
+    }
+}
+
+fn confirmation(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
+    let open = any_open(facts);
+    if let Some((number, reason)) = stand.best_failure() {
+        if open {
+            return Next::Wait;
+        }
+        return fall_back(inputs, facts, format!("trial {number}: {reason}"));
+    }
+    if stand.baseline_fails() {
+        let detail = "the baseline ran before, but failed again and again in the confirmation".to_owned();
+        return done(inputs, facts, VerdictKind::BaselineFailed, detail);
+    }
+    if let Some(job) = stand.next_run(inputs, !open) {
+        return Next::Job(job);
+    }
+    if open {
+        return Next::Wait;
+    }
+    final_start(inputs, facts, stand)
+}
+
+/// The next best, confirmed anew where time allows.
+fn fall_back(inputs: &Inputs<'_>, facts: &Facts, reason: String) -> Next {
+    let view = View::new(inputs, facts);
+    let design = recommendation(inputs, &view)
+        .filter(|best| !is_baseline(inputs, facts, &best.configuration))
+        .and_then(|best| Design::plan(inputs, facts, &best));
+    match design {
+        Some(design) => first_run(inputs, facts, &design),
+        None => done(inputs, facts, VerdictKind::BestFailed, reason),
+    }
+}
+
+/// The server's start with what is handed over, then the verdict.
+fn final_start(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
+    let mut verdict = Verdict::of_confirmation(inputs, facts, stand);
+    let Some(best) = &verdict.best else {
+        return Next::Done(verdict);
+    };
+    let tried = facts
+        .jobs
+        .iter()
+        .filter(|fact| fact.job.purpose == Purpose::Final && fact.number > stand.last_number())
+        .filter_map(|fact| Some((fact.number, fact.outcome()?)))
+        .find(|(_, outcome)| !is_hidden(outcome));
+    match tried {
+        Some((_, outcome)) if outcome.measurement().is_some() => Next::Done(verdict),
+        Some((number, outcome)) => {
+            verdict.kind = VerdictKind::FinalRefused;
+            verdict.detail = Some(format!(
+                "trial {number}: {}",
+                outcome.reason().unwrap_or_default()
+            ));
+            Next::Done(verdict)
+        }
+        None => Next::Job(Job {
+            purpose: Purpose::Final,
+            configuration: best.configuration.clone(),
+            length: Length {
+                warmup_cap: 0.0,
+                measure_min: 0.0,
+                measure_max: 0.0,
+            },
+            why: "the server's start with the final my.cnf".to_owned(),
+            model: None,
+            host: None,
+        }),
+    }
+}

@@ -1,0 +1,252 @@
+//! What a study ends with. Its claims come from the confirmation alone.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::confirm::Stand;
+use super::failure::{FailureGroup, failure_table, failures};
+use super::noise::{RunNoise, run_noise};
+use super::{Arm, Facts, Inputs};
+use crate::space::Configuration;
+use crate::stats::Interval;
+use crate::strategy::TrialNumber;
+
+/// How a study ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictKind {
+    /// The confirmed interval of the gain lies above the threshold.
+    Confirmed,
+    /// It does not.
+    NotConfirmed,
+    /// Nothing measured was better than the baseline.
+    BaselineIsBest,
+    /// No time was left for a confirmation.
+    NoTime,
+    /// The best failed in its confirmation, and no other was left to confirm.
+    BestFailed,
+    /// The best broke a constraint on metrics in its confirmation.
+    BreaksConstraint,
+    /// The server does not start with the final my.cnf.
+    FinalRefused,
+    /// The baseline itself does not run.
+    BaselineFailed,
+    /// No candidate could be measured.
+    EveryTrialFailed,
+    /// The host or the load's set-up does not allow trials.
+    HostProblem,
+}
+
+/// The best configuration of a study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Best {
+    /// The trial that found it.
+    pub trial: TrialNumber,
+    /// The configuration.
+    pub configuration: Configuration,
+}
+
+/// What a study ends with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// How it ended.
+    pub kind: VerdictKind,
+    /// The best configuration other than the baseline, confirmed or not; none where there is none to hand over.
+    pub best: Option<Best>,
+    /// Ratio of the best to the baseline, improvement above 1, from confirmation blocks alone.
+    pub gain: Option<Interval>,
+    /// Ratio of the best to the rule of thumb, likewise.
+    pub gain_over_rule: Option<Interval>,
+    /// Why there is no ratio to the rule of thumb, where there is none.
+    pub rule_note: Option<String>,
+    /// Complete confirmation blocks.
+    pub blocks: u32,
+    /// The smallest gain worth reporting, a share.
+    pub min_gain: f64,
+    /// Run noise seen in the search.
+    pub run_noise: Option<RunNoise>,
+    /// The smallest gain the confirmation was expected to tell, a share.
+    pub resolution: Option<f64>,
+    /// The objective's words.
+    pub metric: String,
+    /// Failures grouped by cause.
+    pub failures: Vec<FailureGroup>,
+    /// What else is to be said, e.g. why the host cannot run trials.
+    pub detail: Option<String>,
+}
+
+impl Verdict {
+    pub(super) fn new(inputs: &Inputs<'_>, facts: &Facts, kind: VerdictKind, detail: Option<String>) -> Self {
+        Self {
+            kind,
+            best: None,
+            gain: None,
+            gain_over_rule: None,
+            rule_note: None,
+            blocks: 0,
+            min_gain: inputs.settings.min_gain,
+            run_noise: run_noise(inputs, facts),
+            resolution: None,
+            metric: inputs.objective.name().to_owned(),
+            failures: failures(facts),
+            detail,
+        }
+    }
+
+    /// The verdict of a confirmation as far as it went.
+    pub(super) fn of_confirmation(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Self {
+        let gain = stand.gain(inputs, Arm::Baseline);
+        let broken = inputs
+            .objective
+            .broken(&stand.metrics(Arm::Best), &stand.metrics(Arm::Baseline))
+            .filter(|_| stand.blocks() > 0)
+            .map(|constraint| format!("in the confirmation it broke the constraint {constraint}"));
+        let clears = gain.is_some_and(|gain| gain.low > 1.0 + inputs.settings.min_gain);
+        let kind = match (&broken, clears) {
+            (Some(_), _) => VerdictKind::BreaksConstraint,
+            (None, true) => VerdictKind::Confirmed,
+            (None, false) => VerdictKind::NotConfirmed,
+        };
+        let rule_note = if stand.rule_failed() {
+            Some("the rule of thumb failed in the confirmation".to_owned())
+        } else if stand.has_rule() {
+            None
+        } else if inputs.rule_of_thumb.is_none() {
+            Some("the rule of thumb was switched off".to_owned())
+        } else {
+            Some("not compared: the rule of thumb is the best itself or the baseline, failed, or there was no time".to_owned())
+        };
+        let mut verdict = Self::new(inputs, facts, kind, broken);
+        if kind != VerdictKind::BreaksConstraint {
+            verdict.best = stand.best().map(|configuration| Best {
+                trial: stand.design.trial,
+                configuration: configuration.clone(),
+            });
+        }
+        verdict.gain = gain;
+        if rule_note.is_none() {
+            verdict.gain_over_rule = stand.gain(inputs, Arm::RuleOfThumb);
+        }
+        verdict.rule_note = rule_note;
+        verdict.blocks = stand.blocks();
+        verdict.resolution = stand.design.resolution();
+        verdict
+    }
+
+    /// Whether a gain is claimed: the low end of its interval lies above the threshold.
+    pub fn confirmed(&self) -> bool {
+        self.kind == VerdictKind::Confirmed
+    }
+
+    /// The process's exit code (interface: "Exit codes").
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            VerdictKind::Confirmed => 0,
+            VerdictKind::NotConfirmed
+            | VerdictKind::BaselineIsBest
+            | VerdictKind::NoTime
+            | VerdictKind::BestFailed
+            | VerdictKind::BreaksConstraint => 4,
+            VerdictKind::FinalRefused => 1,
+            VerdictKind::BaselineFailed | VerdictKind::EveryTrialFailed => 5,
+            VerdictKind::HostProblem => 3,
+        }
+    }
+
+    /// The verdict in one line.
+    pub fn line(&self) -> String {
+        let gain = || {
+            self.gain
+                .map_or_else(|| "no interval".to_owned(), |gain| ratio_words(&gain))
+        };
+        let metric = &self.metric;
+        match self.kind {
+            VerdictKind::Confirmed => {
+                format!(
+                    "{metric} improved over the baseline: {} in {} blocks",
+                    gain(),
+                    self.blocks
+                )
+            }
+            VerdictKind::NotConfirmed => format!(
+                "no gain of more than {:.1} % over the baseline was confirmed: {} in {} blocks",
+                100.0 * self.min_gain,
+                gain(),
+                self.blocks
+            ),
+            VerdictKind::BaselineIsBest => {
+                "nothing measured was better than the baseline: keep it".to_owned()
+            }
+            VerdictKind::NoTime => "no time was left to confirm anything: no gain is claimed".to_owned(),
+            VerdictKind::BestFailed => {
+                "the best configuration failed in its confirmation: keep the baseline".to_owned()
+            }
+            VerdictKind::BreaksConstraint => {
+                format!(
+                    "the best configuration broke a constraint in its confirmation ({}): keep the baseline",
+                    gain()
+                )
+            }
+            VerdictKind::FinalRefused => "the server does not start with the final my.cnf".to_owned(),
+            VerdictKind::BaselineFailed => "the baseline itself does not run".to_owned(),
+            VerdictKind::EveryTrialFailed => "every candidate failed: nothing to compare".to_owned(),
+            VerdictKind::HostProblem => "this host cannot run the trials".to_owned(),
+        }
+    }
+}
+
+/// A ratio with its interval; says so where it shows no difference.
+fn ratio_words(ratio: &Interval) -> String {
+    let null = if ratio.low <= 1.0 && ratio.high >= 1.0 {
+        ", no difference shown"
+    } else {
+        ""
+    };
+    format!(
+        "x {:.3} ({:.0} % interval {:.3} to {:.3}{null})",
+        ratio.point,
+        100.0 * ratio.level,
+        ratio.low,
+        ratio.high
+    )
+}
+
+impl fmt::Display for Verdict {
+    /// The verdict in several lines, for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.line())?;
+        if let Some(detail) = &self.detail {
+            write!(f, "\n  {detail}")?;
+        }
+        match (&self.gain_over_rule, &self.rule_note) {
+            (Some(ratio), _) => write!(f, "\n  against the rule of thumb: {}", ratio_words(ratio))?,
+            (None, Some(note)) => write!(f, "\n  against the rule of thumb: {note}")?,
+            (None, None) => {}
+        }
+        if let Some(ratio) = &self.gain_over_rule
+            && ratio.high < 1.0
+        {
+            write!(f, " - the rule of thumb did better")?;
+        }
+        if let Some(noise) = &self.run_noise {
+            write!(
+                f,
+                "\n  run noise {:.1} % ({:.0} degrees of freedom)",
+                100.0 * noise.cv,
+                noise.df
+            )?;
+            if let Some(resolution) = self.resolution {
+                write!(
+                    f,
+                    "; these blocks were expected to tell a gain of {:.1} %",
+                    100.0 * resolution
+                )?;
+            }
+        }
+        if !self.failures.is_empty() {
+            write!(f, "\n  failures by cause:\n{}", failure_table(&self.failures))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+//! Whether the values of a study file go together.
+
+use super::document::nearest;
+use super::file::FORMAT;
+use super::{Document, Objective, Patience, Study, Time};
+use crate::error::{Error, Result};
+
+/// Seconds a trial takes besides warm-up and measuring, before any was measured: reset, cool, start, stop.
+const OVERHEAD_SECONDS: f64 = 8.0;
+/// Seconds a load is expected to need until it is steady, before any was measured.
+const STEADY_SECONDS: f64 = 15.0;
+/// Measurements of the baseline at the start.
+pub(super) const BASELINES: f64 = 3.0;
+/// Fewest confirmation blocks.
+pub(super) const BLOCKS: f64 = 5.0;
+
+/// Names that exist outside the study file.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Families of the spaces.
+    pub families: &'a [&'a str],
+    /// Names of the strategy presets.
+    pub presets: &'a [&'a str],
+    /// Metrics that a trial of this workload measures.
+    pub metrics: &'a [&'a str],
+}
+
+impl Study {
+    /// What can be judged from the file alone.
+    pub(super) fn check(&self, document: &Document<'_>) -> Result<()> {
+        if self.format != FORMAT {
+            return Err(document.problem(
+                &["format"],
+                format!(
+                    "study file of format {}, this version reads format {FORMAT}",
+                    self.format
+                ),
+                if self.format > FORMAT {
+                    "use a newer noctune"
+                } else {
+                    "write format = 1"
+                },
+            ));
+        }
+        self.check_name(document)?;
+        let measure = self.trial.measure;
+        if measure.min > measure.max {
+            return Err(document.problem(
+                &["trial", "measure", "min"],
+                format!(
+                    "measure.min ({}) is longer than measure.max ({})",
+                    measure.min, measure.max
+                ),
+                "exchange them",
+            ));
+        }
+        if measure.min < Time::seconds(1) {
+            return Err(document.problem(
+                &["trial", "measure", "min"],
+                format!("a window of {} measures nothing", measure.min),
+                "measure for at least 1s; 20s and more tell something",
+            ));
+        }
+        if self.workload.threads == 0 {
+            return Err(document.problem(&["workload", "threads"], "no client threads", "write at least 1"));
+        }
+        self.check_shares(document)?;
+        self.check_objective(document)
+    }
+
+    fn check_name(&self, document: &Document<'_>) -> Result<()> {
+        let name = &self.study.name;
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(legal) {
+            return Err(document.problem(
+                &["study", "name"],
+                format!("\"{name}\" cannot be the name of a study: it becomes the name of a folder"),
+                "use letters, digits, - and _",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_shares(&self, document: &Document<'_>) -> Result<()> {
+        let confirm = &self.confirm;
+        for (key, value, most) in [
+            ("reserve", confirm.reserve, 0.9),
+            ("min_gain", confirm.min_gain, 10.0),
+            ("tolerance", confirm.tolerance, 1.0),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                return Err(document.problem(
+                    &["confirm", key],
+                    format!("confirm.{key} = {value} is no share between 0 and {most}"),
+                    "write 0.25 for 25 %",
+                ));
+            }
+        }
+        if let Patience::On(rule) = self.budget.patience
+            && !(rule.gain >= 0.0 && rule.gain.is_finite())
+        {
+            return Err(document.problem(
+                &["budget", "patience", "gain"],
+                format!("budget.patience.gain = {} is no share", rule.gain),
+                "write 0.01 for 1 %, or patience = false",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_objective(&self, document: &Document<'_>) -> Result<()> {
+        let (first, more) = match self.objective.as_slice() {
+            [] => {
+                return Err(document.problem(
+                    &["objective"],
+                    "no objective: nothing says what is better",
+                    "write [[objective]] with metric = \"tps\" and goal = \"maximize\"",
+                ));
+            }
+            [first, more @ ..] => (first, more),
+        };
+        if !more.is_empty() {
+            return Err(document.problem(
+                &["objective", "1"],
+                "this version tunes for one objective",
+                "keep the one that matters most, and make the others [[constraint]]s",
+            ));
+        }
+        Objective::new(first, &[])
+            .map_err(|error| error.at(document.place(&["objective", "0", "metric"])))?;
+        for (index, constraint) in self.constraint.iter().enumerate() {
+            Objective::new(first, std::slice::from_ref(constraint))
+                .map_err(|error| error.at(document.place(&["constraint", &index.to_string(), "require"])))?;
+        }
+        Ok(())
+    }
+
+    /// Whether families, preset and metrics exist. `text` and `file_name` as given to [`Study::parse`].
+    ///
+    /// # Errors
+    /// The first name that does not exist, with its place and the name that was probably meant.
+    pub fn check_names(&self, text: &str, file_name: &str, known: &Known<'_>) -> Result<()> {
+        let document = Document::new(text, file_name);
+        for (index, family) in self.space.families.iter().enumerate() {
+            if !known.families.contains(&family.as_str()) {
+                let path = ["space", "families", &index.to_string()];
+                return Err(unknown(&document, &path, "family", family, known.families));
+            }
+        }
+        let preset = &self.strategy.preset;
+        let is_path = preset.contains('/') || preset.ends_with(".toml");
+        if !is_path && !known.presets.contains(&preset.as_str()) {
+            return Err(unknown(
+                &document,
+                &["strategy", "preset"],
+                "strategy",
+                preset,
+                known.presets,
+            ));
+        }
+        for metric in self.objective()?.metrics() {
+            if !known.metrics.contains(&metric.as_str()) {
+                return Err(unknown(
+                    &document,
+                    &["objective", "0", "metric"],
+                    "metric",
+                    &metric,
+                    known.metrics,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The objective with its constraints, ready to judge measurements.
+    ///
+    /// # Errors
+    /// Never for a study that was parsed; otherwise as [`Objective::new`].
+    pub fn objective(&self) -> Result<Objective> {
+        let first = self
+            .objective
+            .first()
+            .ok_or_else(|| Error::input("no objective"))?;
+        Objective::new(first, &self.constraint)
+    }
+
+    /// What a trial is expected to take before any was measured, in seconds.
+    pub fn expected_trial_seconds(&self) -> f64 {
+        let warmup = self.trial.warmup.cap().as_secs_f64().min(STEADY_SECONDS);
+        OVERHEAD_SECONDS + warmup + self.trial.measure.min.as_secs_f64()
+    }
+
+    /// Whether the budget suffices for the baseline, one candidate and the confirmation, at `trial_seconds` a trial.
+    ///
+    /// # Errors
+    /// The arithmetic, where it does not.
+    pub fn check_budget(&self, text: &str, file_name: &str, trial_seconds: f64) -> Result<()> {
+        let document = Document::new(text, file_name);
+        let arms = if self.strategy.rule_of_thumb { 3.0 } else { 2.0 };
+        let trials = BASELINES + 1.0 + BLOCKS * arms;
+        let arithmetic =
+            format!("{BASELINES} baselines + 1 candidate + {BLOCKS} blocks of {arms} = {trials} trials");
+        let needed = trials * trial_seconds;
+        if self.budget.time.as_secs_f64() < needed {
+            let minutes = (needed / 60.0).ceil();
+            return Err(document.problem(
+                &["budget", "time"],
+                format!(
+                    "a budget of {} is shorter than the baseline and the confirmation: {arithmetic} of about \
+                     {trial_seconds:.0} s = {needed:.0} s",
+                    self.budget.time
+                ),
+                format!("write time = \"{minutes}m\" or more, or shorten [trial] measure"),
+            ));
+        }
+        if let Some(most) = self.budget.trials
+            && (most as f64) < trials
+        {
+            return Err(document.problem(
+                &["budget", "trials"],
+                format!("{most} trials are fewer than the baseline and the confirmation need: {arithmetic}"),
+                format!("write trials = {trials} or more, or leave it out"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn unknown(document: &Document<'_>, path: &[&str], what: &str, name: &str, known: &[&str]) -> Error {
+    let next = match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => format!("choose one of {}", known.join(", ")),
+    };
+    document.problem(path, format!("unknown {what} \"{name}\""), next)
+}

@@ -1,0 +1,24 @@
+//! The study file: what is tuned, under which load, for which objective, and how long. Pure: text in, a study out.
+
+mod check;
+mod choice;
+mod document;
+mod file;
+
+mod known;
+mod objective;
+mod sections;
+mod time;
+
+pub use check::Known;
+pub use choice::{Patience, PatienceRule, Warmup};
+pub use document::Document;
+pub use file::Study;
+
+pub use objective::{Metrics, Objective};
+pub use sections::{
+    Budget, Caches, CachesDrop, Candidate, Confirm, ConstraintSpec, Durability, Finish, Hardware, Measure,
+    ObjectiveSpec, Reset, Server, SpaceConstraint, SpaceSection, StrategySection, StudySection, Template,
+    TrialSection, Workload, WorkloadKind,
+};
+pub use time::Time;
