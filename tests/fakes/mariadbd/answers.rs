@@ -12,6 +12,8 @@ pub(super) enum Answer {
     Done,
     /// Names of columns, and rows.
     Rows(Vec<String>, Vec<Vec<Option<String>>>),
+    /// One number.
+    Count(i64),
     /// An error of the server's.
     Error(String),
     /// Done; the server ends.
@@ -64,7 +66,7 @@ fn answer_one(sql: &str, state: &State) -> Fallible<Answer> {
         }
         ["select", "count(*)", "from", name] | ["select", "count(1)", "from", name] => {
             match std::fs::read(table_file(state, name)) {
-                Ok(page) => one("COUNT(*)", &digits(&String::from_utf8_lossy(&page)).to_string()),
+                Ok(page) => Answer::Count(i64::try_from(digits(&String::from_utf8_lossy(&page)))?),
                 Err(_) => Answer::Error(format!("Table '{}' doesn't exist", bare(name))),
             }
         }
@@ -357,8 +359,4 @@ fn like(name: &str, pattern: &str) -> bool {
         (false, true) => name.starts_with(middle),
         (false, false) => name == middle,
     }
-}
-
-fn one(column: &str, value: &str) -> Answer {
-    Answer::Rows(vec![column.to_owned()], vec![vec![Some(value.to_owned())]])
 }

@@ -1,5 +1,6 @@
 //! One client's connection to the fake server.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,59 +16,48 @@ use tokio::net::UnixStream;
 use super::answers::{Answer, answer};
 use super::state::State;
 
-struct Connection(Arc<State>);
+struct Connection {
+    state: Arc<State>,
+    prepared: BTreeMap<u32, String>,
+}
 
 /// Serves a client until it leaves.
 pub(super) async fn serve(stream: UnixStream, state: Arc<State>) {
     state.connections.fetch_add(1, Ordering::Relaxed);
     let (input, output) = stream.into_split();
+    let connection = Connection {
+        state,
+        prepared: BTreeMap::new(),
+    };
     // A client that breaks off is not the server's trouble.
-    let _ = AsyncMysqlIntermediary::run_on(Connection(state), input, output).await;
+    let _ = AsyncMysqlIntermediary::run_on(connection, input, output).await;
 }
 
-#[async_trait]
-impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Connection {
-    type Error = io::Error;
-
-    fn version(&self) -> String {
-        format!("5.5.5-{}", self.0.version)
+impl Connection {
+    fn answer(&self, sql: &str) -> io::Result<Answer> {
+        answer(sql, &self.state).map_err(io::Error::other)
     }
 
-    async fn on_prepare<'a>(&'a mut self, _: &'a str, info: StatementMetaWriter<'a, W>) -> io::Result<()> {
-        info.error(ErrorKind::ER_UNSUPPORTED_PS, b"the fake server prepares nothing")
-            .await
-    }
-
-    async fn on_execute<'a>(
-        &'a mut self,
-        _: u32,
-        _: ParamParser<'a>,
-        results: QueryResultWriter<'a, W>,
+    async fn reply<W: AsyncWrite + Send + Unpin>(
+        &self,
+        answer: Answer,
+        results: QueryResultWriter<'_, W>,
     ) -> io::Result<()> {
-        results.completed(OkResponse::default()).await
-    }
-
-    async fn on_close(&mut self, _: u32) {}
-
-    async fn on_query<'a>(&'a mut self, sql: &'a str, results: QueryResultWriter<'a, W>) -> io::Result<()> {
-        match answer(sql, &self.0).map_err(io::Error::other)? {
+        let columns = columns(&answer);
+        match answer {
             Answer::Done => results.completed(OkResponse::default()).await,
             Answer::Error(text) => results.error(ErrorKind::ER_UNKNOWN_ERROR, text.as_bytes()).await,
             Answer::Bye => {
                 results.completed(OkResponse::default()).await?;
-                self.0.shutdown.notify_one();
+                self.state.shutdown.notify_one();
                 Ok(())
             }
-            Answer::Rows(names, rows) => {
-                let columns: Vec<Column> = names
-                    .into_iter()
-                    .map(|column| Column {
-                        table: String::new(),
-                        column,
-                        coltype: ColumnType::MYSQL_TYPE_VAR_STRING,
-                        colflags: ColumnFlags::empty(),
-                    })
-                    .collect();
+            Answer::Count(count) => {
+                let mut writer = results.start(&columns).await?;
+                writer.write_row([count]).await?;
+                writer.finish().await
+            }
+            Answer::Rows(_, rows) => {
                 let mut writer = results.start(&columns).await?;
                 for row in rows {
                     writer.write_row(row).await?;
@@ -75,5 +65,55 @@ impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Connection {
                 writer.finish().await
             }
         }
+    }
+}
+
+fn columns(answer: &Answer) -> Vec<Column> {
+    let column = |name: &str, coltype| Column {
+        table: String::new(),
+        column: name.to_owned(),
+        coltype,
+        colflags: ColumnFlags::empty(),
+    };
+    match answer {
+        Answer::Rows(names, _) => names
+            .iter()
+            .map(|name| column(name, ColumnType::MYSQL_TYPE_VAR_STRING))
+            .collect(),
+        Answer::Count(_) => vec![column("COUNT(*)", ColumnType::MYSQL_TYPE_LONGLONG)],
+        Answer::Done | Answer::Error(_) | Answer::Bye => Vec::new(),
+    }
+}
+
+#[async_trait]
+impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Connection {
+    type Error = io::Error;
+
+    fn version(&self) -> String {
+        format!("5.5.5-{}", self.state.version)
+    }
+
+    async fn on_prepare<'a>(&'a mut self, sql: &'a str, info: StatementMetaWriter<'a, W>) -> io::Result<()> {
+        // A fake's statements have no parameters and can be asked twice.
+        let columns = columns(&self.answer(sql)?);
+        let id = u32::try_from(self.prepared.len() + 1).map_err(io::Error::other)?;
+        self.prepared.insert(id, sql.to_owned());
+        info.reply(id, &[], &columns).await
+    }
+
+    async fn on_execute<'a>(
+        &'a mut self,
+        id: u32,
+        _: ParamParser<'a>,
+        results: QueryResultWriter<'a, W>,
+    ) -> io::Result<()> {
+        let sql = self.prepared.get(&id).cloned().unwrap_or_default();
+        self.reply(self.answer(&sql)?, results).await
+    }
+
+    async fn on_close(&mut self, _: u32) {}
+
+    async fn on_query<'a>(&'a mut self, sql: &'a str, results: QueryResultWriter<'a, W>) -> io::Result<()> {
+        self.reply(self.answer(sql)?, results).await
     }
 }

@@ -31,7 +31,11 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
     let luck = luck(world, run)?;
     let fault = fault(world, &names)?;
     println!("Running the test with following options:\nNumber of threads: {threads}\n");
-    println!("Initializing worker threads...\n\nThreads started!\n");
+    println!("Initializing worker threads...\n");
+    if let Some(fault) = fault.filter(|fault| fault.happens == LoadMishap::Fatal && fault.after == 0.0) {
+        return Ok(fatal(fault));
+    }
+    println!("Threads started!\n");
     let seconds = arguments.number("time", 10)?;
     let end = Duration::from_secs(if seconds == 0 { u64::MAX / 2 } else { seconds });
     let began = Instant::now();
@@ -47,12 +51,7 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
         let now = began.elapsed().as_secs_f64();
         if let Some(fault) = fault.filter(|fault| now >= fault.after) {
             match fault.happens {
-                LoadMishap::Fatal => {
-                    for line in &fault.lines {
-                        println!("{line}");
-                    }
-                    return Ok(fault.exit);
-                }
+                LoadMishap::Fatal => return Ok(fatal(fault)),
                 LoadMishap::Hang => loop {
                     std::thread::park();
                 },
@@ -82,6 +81,13 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
     }
     book.print(began.elapsed().as_secs_f64(), fault.map(|fault| fault.happens));
     Ok(0)
+}
+
+fn fatal(fault: &LoadFault) -> u8 {
+    for line in &fault.lines {
+        println!("{line}");
+    }
+    fault.exit
 }
 
 fn microseconds(milliseconds: f64) -> u64 {
