@@ -26,5 +26,6 @@ pub mod store;
 pub mod strategy;
 pub mod study;
 pub mod trial;
+pub mod ui;
 pub mod units;
 pub mod workload;
