@@ -14,7 +14,7 @@ const APPLICATION_ID: i64 = 0x4E6F_6374;
 /// Scripts in order; the database of version `n` has seen the first `n`.
 pub(super) const MIGRATIONS: [&str; 1] = [include_str!("../migrations/sqlite/0001_first.sql")];
 
-/// Brings the database to the newest schema: creates it where the file is empty, migrates it after a backup copy where it is
+/// Puts the database into write-ahead logging and brings it to the newest schema: creates it where the file is empty, migrates it after a backup copy where it is
 /// older, refuses it where it is newer or another program's.
 pub(super) async fn migrate(
     connection: &mut SqliteConnection,
@@ -22,7 +22,12 @@ pub(super) async fn migrate(
     scripts: &[&'static str],
 ) -> Result<(), Trouble> {
     let known = scripts.len() as i64;
-    if version(connection, known).await? == known {
+    let found = version(connection, known).await?;
+    // Only now, since it changes the file: a refused database is left as it is.
+    sqlx::query("PRAGMA journal_mode = WAL")
+        .execute(&mut *connection)
+        .await?;
+    if found == known {
         return Ok(());
     }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -122,4 +127,61 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATER: [&str; 2] = [MIGRATIONS[0], "ALTER TABLE study ADD COLUMN note TEXT;"];
+    const BROKEN: [&str; 2] = [
+        MIGRATIONS[0],
+        "CREATE TABLE half (id); ALTER TABLE nothing ADD COLUMN note;",
+    ];
+
+    async fn old_database(path: &Path) -> (SqliteConnectOptions, SqliteConnection) {
+        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+        let mut connection = options.connect().await.unwrap();
+        migrate(&mut connection, &options, &MIGRATIONS).await.unwrap();
+        let study = "INSERT INTO study (name, created_ms, seed, file, identity, frozen) VALUES ('a', 1, 1, '', '[]', '{}')";
+        sqlx::query(study).execute(&mut connection).await.unwrap();
+        (options, connection)
+    }
+
+    #[tokio::test]
+    async fn an_older_schema_is_migrated_after_a_backup_that_holds_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let (options, mut connection) = old_database(&folder.path().join("n.db")).await;
+        migrate(&mut connection, &options, &LATER).await.unwrap();
+        assert_eq!(version(&mut connection, 2).await.unwrap(), 2);
+        let note: Option<String> = sqlx::query_scalar("SELECT note FROM study WHERE name = 'a'")
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
+        assert_eq!(note, None);
+
+        let copy = SqliteConnectOptions::new().filename(folder.path().join("n.db.schema-1.backup"));
+        let mut copy = copy.connect().await.unwrap();
+        assert_eq!(version(&mut copy, 2).await.unwrap(), 1);
+        let studies: i64 = sqlx::query_scalar("SELECT count(*) FROM study")
+            .fetch_one(&mut copy)
+            .await
+            .unwrap();
+        assert_eq!(studies, 1);
+    }
+
+    #[tokio::test]
+    async fn a_migration_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (options, mut connection) = old_database(&folder.path().join("n.db")).await;
+        assert!(migrate(&mut connection, &options, &BROKEN).await.is_err());
+        // A connection of its own: the rollback of the failed one is queued until its next use.
+        let mut other = options.connect().await.unwrap();
+        assert_eq!(version(&mut other, 2).await.unwrap(), 1);
+        let half: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE name = 'half'")
+            .fetch_one(&mut other)
+            .await
+            .unwrap();
+        assert_eq!(half, 0);
+    }
 }

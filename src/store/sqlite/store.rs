@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{Mutex, MutexGuard};
@@ -80,11 +79,7 @@ impl SqliteStore {
             .busy_timeout(patience.attempt);
         patience
             .wait("opening it", || async {
-                let mut connection = options
-                    .clone()
-                    .journal_mode(SqliteJournalMode::Wal)
-                    .connect()
-                    .await?;
+                let mut connection = options.connect().await?;
                 let migrated = schema::migrate(&mut connection, &options, &schema::MIGRATIONS).await;
                 connection.close().await?;
                 migrated
