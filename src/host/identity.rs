@@ -77,6 +77,17 @@ pub(crate) fn all_pids() -> Vec<i32> {
         .collect()
 }
 
+/// Processes whose working folder is this one; a server's is its data directory.
+pub(crate) fn processes_in(folder: &Path) -> Vec<i32> {
+    let Ok(folder) = std::fs::canonicalize(folder) else {
+        return Vec::new();
+    };
+    all_pids()
+        .into_iter()
+        .filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder))
+        .collect()
+}
+
 impl Identity {
     /// The identity of a process that is there now and leads its group; none where it is gone.
     pub fn of(pid: i32, token: impl Into<String>) -> Option<Self> {
@@ -141,11 +152,14 @@ impl Identity {
 
     /// Running members of the group apart from a leader that ended.
     fn members(&self) -> Vec<i32> {
-        if self.boot_id != boot_id() {
+        // Another process with the leader's id: the group is gone, its number belongs to a stranger.
+        let reused = Stat::of(self.pid).is_some_and(|stat| stat.start_ticks != self.start_ticks);
+        if reused || self.boot_id != boot_id() {
             return Vec::new();
         }
         all_pids()
             .into_iter()
+            .filter(|pid| *pid != self.pid)
             .filter(|pid| {
                 Stat::of(*pid).is_some_and(|stat| stat.group == self.pid && stat.state != 'Z')
                     && has_token(*pid, &self.token)

@@ -1,13 +1,24 @@
 //! The host: processes, caches, limits, and what can be known of it.
 
+mod caches;
 mod guardian;
 mod identity;
+mod memory;
+mod probe;
 mod process;
 mod run_as;
+mod sampler;
+mod storage;
 mod supervisor;
 
+pub use caches::{DiskCounters, drop_all, evict_tree, wait_disk_idle};
 pub use guardian::{Guardian, end_leftovers};
+pub(crate) use identity::processes_in;
 pub use identity::{Identity, boot_id};
+pub use memory::MemoryProbe;
+pub use probe::{CpuTicks, Fingerprint, OtherLoad, OtherServer, cores, other_load};
 pub use process::{Child, Exit, Output, Spawn};
 pub use run_as::RunAs;
+pub use sampler::HostSample;
+pub use storage::Storage;
 pub use supervisor::supervise;

@@ -90,7 +90,7 @@ impl Instance {
     /// started. On any failure the group is gone when this returns.
     ///
     /// # Errors
-    /// [`StartFailure`]; what it means for the trial is told by its log (module `failure`).
+    /// [`StartFailure`]; what it means for the trial is told by [`super::classify_death`].
     pub async fn start(
         spec: InstanceSpec,
         guardian: Option<&Guardian>,

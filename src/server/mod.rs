@@ -1,11 +1,27 @@
-//! The private server of a trial: found, started, asked, ended.
+//! The private server of a trial: found, started, asked, ended; the template it starts from.
 
 mod client;
+mod data_dir;
 mod detect;
+mod failure;
+mod install;
 mod instance;
+mod load_settings;
+mod private_cnf;
+mod reset;
 mod socket_dir;
+mod strip;
+mod template;
+mod user;
+mod variables;
 
 pub use client::{Client, ClientError, TextRow};
 pub use detect::{Flavor, ServerBinary, Version};
+pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
 pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure};
+pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, canonical, private_cnf};
+pub use reset::{Backend, ResetDone, reset, supports_reflink};
 pub use socket_dir::SocketDir;
+pub use template::{Marker, Source, Template, TemplateSpec, fresh_server_id};
+pub use user::ServerUser;
+pub use variables::{Mismatch, Verified, verify};

@@ -3,6 +3,7 @@
 //! The path of a Unix socket takes at most 107 bytes (unix(7), `sun_path`), whatever the work folder is.
 
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, IoContext, Result};

@@ -1,0 +1,287 @@
+//! What can be known of this host.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{Stat, all_pids, boot_id};
+use super::memory::MemoryProbe;
+use super::storage::Storage;
+
+/// What a result depends on beside the configuration; stored with every study, compared on resume and between workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// Name of the host.
+    pub hostname: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Id of the boot.
+    pub boot_id: String,
+    /// CPU model.
+    pub cpu: String,
+    /// Cores this process may use (affinity and cgroup quota); a quota may be a fraction.
+    pub cores: f64,
+    /// Memory.
+    pub memory: Option<MemoryProbe>,
+    /// CPU frequency governor; none where there is none (most virtual machines).
+    pub governor: Option<String>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub huge_pages: Option<String>,
+    /// `vm.swappiness`.
+    pub swappiness: Option<u32>,
+    /// NUMA nodes.
+    pub numa_nodes: usize,
+    /// What the study's folder lies on.
+    pub storage: Option<Storage>,
+    /// Soft and hard limit of open files.
+    pub open_files: (Option<u64>, Option<u64>),
+    /// Asynchronous I/O slots in use and allowed (`fs.aio-nr`, `fs.aio-max-nr`).
+    pub aio: (u64, u64),
+}
+
+impl Fingerprint {
+    /// Of this host, for a study in `folder`, which must exist.
+    pub fn read(folder: &Path) -> Self {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let sys = |name: &str| read(&format!("/proc/sys/{name}"));
+        let number = |name: &str| sys(name).and_then(|text| text.parse().ok()).unwrap_or_default();
+        Self {
+            hostname: sys("kernel/hostname").unwrap_or_default(),
+            kernel: sys("kernel/osrelease").unwrap_or_default(),
+            boot_id: boot_id(),
+            cpu: read("/proc/cpuinfo")
+                .and_then(|text| cpu_model(&text))
+                .unwrap_or_default(),
+            cores: cores(),
+            memory: MemoryProbe::read(),
+            governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            huge_pages: read("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen(&text)),
+            swappiness: sys("vm/swappiness").and_then(|text| text.parse().ok()),
+            numa_nodes: numa_nodes(),
+            storage: Storage::of(folder).ok(),
+            open_files: (limit.current, limit.maximum),
+            aio: (number("fs/aio-nr"), number("fs/aio-max-nr")),
+        }
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// The `model name` of a `/proc/cpuinfo` text.
+fn cpu_model(text: &str) -> Option<String> {
+    text.lines()
+        .find_map(|line| line.split_once(':').filter(|(key, _)| key.trim() == "model name"))
+        .map(|(_, value)| value.trim().to_owned())
+}
+
+/// The word in brackets, as in `always [madvise] never`.
+fn chosen(text: &str) -> Option<String> {
+    text.split_once('[')?
+        .1
+        .split_once(']')
+        .map(|(word, _)| word.to_owned())
+}
+
+fn numa_nodes() -> usize {
+    let nodes = fs::read_dir("/sys/devices/system/node").map_or(0, |entries| {
+        entries
+            .flatten()
+            .filter(|entry| {
+                entry
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.strip_prefix("node"))
+                    .is_some_and(|number| number.parse::<u32>().is_ok())
+            })
+            .count()
+    });
+    nodes.max(1)
+}
+
+/// Cores this process may use: its affinity, or the quota of its cgroup where that is less.
+pub fn cores() -> f64 {
+    let affinity = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let quota = [
+        read("/sys/fs/cgroup/cpu.max").and_then(|text| quota_v2(&text)),
+        read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+            .zip(read("/sys/fs/cgroup/cpu/cpu.cfs_period_us"))
+            .and_then(|(quota, period)| quota_v2(&format!("{quota} {period}"))),
+    ];
+    quota.into_iter().flatten().fold(f64::from(affinity), f64::min)
+}
+
+/// Cores of a `cpu.max` text (`max 100000`, `150000 100000`); version 1 writes -1 for no quota.
+fn quota_v2(text: &str) -> Option<f64> {
+    let (quota, period) = text.split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.trim().parse().ok()?);
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+/// Another database server on this host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherServer {
+    /// Its process id.
+    pub pid: i32,
+    /// Its program's name.
+    pub name: String,
+    /// Cores it used during the sample.
+    pub cores_used: f64,
+}
+
+/// What others do on this host during a short sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherLoad {
+    /// Database servers that are not ours.
+    pub servers: Vec<OtherServer>,
+    /// Share of all CPU time used by everybody but this process and `ours`, 0 to 1.
+    pub cpu_share: f64,
+}
+
+/// Clock ticks per second of `/proc` (sysconf(3), `_SC_CLK_TCK`).
+fn ticks_per_second() -> f64 {
+    rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Looks at the host for `length`. `ours` are process ids that do not count as others.
+pub async fn other_load(ours: &[i32], length: Duration) -> OtherLoad {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let is_ours = |pid: i32| pid == own || ours.contains(&pid);
+    let mine = || -> u64 {
+        all_pids()
+            .into_iter()
+            .filter(|pid| is_ours(*pid))
+            .filter_map(cpu_ticks)
+            .sum()
+    };
+    let total = || {
+        read("/proc/stat")
+            .and_then(|text| CpuTicks::parse(&text))
+            .unwrap_or_default()
+    };
+    let servers: Vec<(i32, String, u64)> = all_pids()
+        .into_iter()
+        .filter(|pid| !is_ours(*pid))
+        .filter_map(|pid| {
+            let name = read(&format!("/proc/{pid}/comm"))?;
+            ["mysqld", "mariadbd"].contains(&name.as_str()).then_some(())?;
+            Some((pid, name, cpu_ticks(pid)?))
+        })
+        .collect();
+    let (mine_before, before) = (mine(), total());
+    let began = tokio::time::Instant::now();
+    tokio::time::sleep(length).await;
+    let seconds = began.elapsed().as_secs_f64();
+    let (mine_after, after) = (mine(), total());
+    let all = after.all().saturating_sub(before.all()).max(1) as f64;
+    let used = after.used().saturating_sub(before.used()) as f64;
+    let by_us = mine_after.saturating_sub(mine_before) as f64;
+    let servers = servers
+        .into_iter()
+        .map(|(pid, name, ticks)| OtherServer {
+            pid,
+            name,
+            cores_used: cpu_ticks(pid).unwrap_or(ticks).saturating_sub(ticks) as f64
+                / ticks_per_second()
+                / seconds,
+        })
+        .collect();
+    OtherLoad {
+        servers,
+        cpu_share: ((used - by_us) / all).clamp(0.0, 1.0),
+    }
+}
+
+fn cpu_ticks(pid: i32) -> Option<u64> {
+    Stat::of(pid).map(|stat| stat.cpu_ticks)
+}
+
+/// CPU time of the whole host since boot, clock ticks (`/proc/stat`, line `cpu`; proc(5)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTicks {
+    /// User code, nice included.
+    pub user: u64,
+    /// Kernel, interrupts included.
+    pub system: u64,
+    /// Nothing to do.
+    pub idle: u64,
+    /// Nothing to do but waiting for a disk.
+    pub iowait: u64,
+    /// Taken by the hypervisor.
+    pub steal: u64,
+}
+
+impl CpuTicks {
+    /// Reads a `/proc/stat` text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let fields: Vec<u64> = line
+            .split_whitespace()
+            .filter_map(|field| field.parse().ok())
+            .collect();
+        let at = |index: usize| fields.get(index).copied().unwrap_or(0);
+        (fields.len() >= 4).then(|| Self {
+            user: at(0) + at(1),
+            system: at(2) + at(5) + at(6),
+            idle: at(3),
+            iowait: at(4),
+            steal: at(7),
+        })
+    }
+
+    /// All of it.
+    pub fn all(&self) -> u64 {
+        self.used() + self.idle + self.iowait + self.steal
+    }
+
+    /// Time that was used on this host.
+    pub fn used(&self) -> u64 {
+        self.user + self.system
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_of_both_cgroup_versions_are_cores() {
+        assert_eq!(quota_v2("150000 100000"), Some(1.5));
+        assert_eq!(quota_v2("max 100000"), None);
+        assert_eq!(quota_v2("-1 100000"), None);
+    }
+
+    #[test]
+    fn the_chosen_huge_page_mode_is_the_one_in_brackets() {
+        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
+    }
+
+    #[test]
+    fn cpu_time_is_split_into_its_kinds() {
+        let ticks = CpuTicks::parse("cpu  10 2 5 100 7 1 1 3 0 0\ncpu0 1 1 1 1\n").unwrap();
+        assert_eq!(
+            ticks,
+            CpuTicks {
+                user: 12,
+                system: 7,
+                idle: 100,
+                iowait: 7,
+                steal: 3
+            }
+        );
+        assert_eq!(ticks.all(), 129);
+    }
+
+    #[test]
+    fn this_host_can_be_fingerprinted_and_the_print_survives_storing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let print = Fingerprint::read(scratch.path());
+        assert!(print.cores > 0.0);
+        assert!(!print.kernel.is_empty() && !print.boot_id.is_empty());
+        let text = serde_json::to_string(&print).unwrap();
+        assert_eq!(serde_json::from_str::<Fingerprint>(&text).unwrap(), print);
+    }
+}

@@ -1,0 +1,149 @@
+//! Data directories of ours, and only of ours: a marker file decides.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, IoContext, Result};
+
+/// Marker of a template.
+pub(super) const TEMPLATE_MARKER: &str = ".noctune-template";
+/// Marker of a trial's data directory.
+pub(super) const TRIAL_MARKER: &str = ".noctune-data";
+
+/// Makes sure that `folder` is missing, empty, or marked as ours.
+///
+/// # Errors
+/// A host error for any other folder: it is never touched.
+pub(super) fn must_be_ours(folder: &Path, marker: &str) -> Result<()> {
+    let mut entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).context("cannot read the data directory", folder),
+    };
+    if entries.next().is_none() || folder.join(marker).is_file() {
+        return Ok(());
+    }
+    Err(
+        Error::host("this data directory was not made by Noctune and is not touched")
+            .at(folder.display().to_string())
+            .next("choose another results folder, or empty this one yourself"),
+    )
+}
+
+/// Removes all of a folder of ours (see [`must_be_ours`]), read-only parts too.
+pub(super) fn remove(folder: &Path, marker: &str) -> Result<()> {
+    must_be_ours(folder, marker)?;
+    make_writable(folder).context("cannot remove the data directory", folder)?;
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).context("cannot remove the data directory", folder)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes a folder with its parents, mode 0750.
+pub(super) fn create(folder: &Path) -> Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent).context("cannot make the folder", parent)?;
+    }
+    match fs::DirBuilder::new().mode(0o750).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(error).context("cannot make the folder", folder)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Files and folders below `root`, relative to it, folders before what is in them; links and special files are left out:
+/// a server makes none but tablespaces elsewhere, which a trial must not write to.
+pub(super) fn tree(root: &Path) -> io::Result<Tree> {
+    let mut tree = Tree::default();
+    let mut todo = vec![PathBuf::new()];
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                tree.folders.push(path.clone());
+                todo.push(path);
+            } else if kind.is_file() {
+                tree.files.push((path, entry.metadata()?.len()));
+            }
+        }
+    }
+    tree.folders.sort();
+    tree.files.sort();
+    Ok(tree)
+}
+
+/// What is below a folder.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Folders, parents first.
+    pub(super) folders: Vec<PathBuf>,
+    /// Files with their sizes.
+    pub(super) files: Vec<(PathBuf, u64)>,
+}
+
+/// Takes the write permission from all below a folder, and from it.
+pub(super) fn make_read_only(root: &Path) -> io::Result<()> {
+    let tree = tree(root)?;
+    for (file, _) in &tree.files {
+        fs::set_permissions(root.join(file), fs::Permissions::from_mode(0o440))?;
+    }
+    for folder in tree.folders.iter().rev() {
+        fs::set_permissions(root.join(folder), fs::Permissions::from_mode(0o550))?;
+    }
+    fs::set_permissions(root, fs::Permissions::from_mode(0o550))
+}
+
+fn make_writable(root: &Path) -> io::Result<()> {
+    if !root.is_dir() {
+        return Ok(());
+    }
+    fs::set_permissions(root, fs::Permissions::from_mode(0o750))?;
+    for folder in &tree(root)?.folders {
+        fs::set_permissions(root.join(folder), fs::Permissions::from_mode(0o750))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_directory_without_our_marker_is_never_touched() {
+        let scratch = tempfile::tempdir().unwrap();
+        let foreign = scratch.path().join("mysql");
+        fs::create_dir(&foreign).unwrap();
+        assert!(
+            must_be_ours(&foreign, TRIAL_MARKER).is_ok(),
+            "an empty folder may be used"
+        );
+        fs::write(foreign.join("ibdata1"), "precious").unwrap();
+        let error = remove(&foreign, TRIAL_MARKER).unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert_eq!(fs::read_to_string(foreign.join("ibdata1")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_read_only_folder_of_ours_can_be_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let ours = scratch.path().join("data");
+        fs::create_dir_all(ours.join("db")).unwrap();
+        fs::write(ours.join(TEMPLATE_MARKER), "").unwrap();
+        fs::write(ours.join("db/t.ibd"), "x").unwrap();
+        make_read_only(&ours).unwrap();
+        assert_eq!(
+            ours.join("db/t.ibd").metadata().unwrap().permissions().mode() & 0o222,
+            0
+        );
+        remove(&ours, TEMPLATE_MARKER).unwrap();
+        assert!(!ours.exists());
+    }
+}
