@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::LoadFailure;
 use crate::error::Result;
+use crate::host::Identity;
 use crate::trial::{Second, WindowTotals};
 
 /// Where the server listens, and as whom to come.
@@ -83,6 +84,9 @@ pub trait RunningLoad {
     /// # Errors
     /// It did not end in time ([`LoadFailure::Hung`]), ended in an error, or its figures do not add up.
     async fn stop(self: Box<Self>, deadline: Duration) -> Result<LoadSummary, LoadFailure>;
+
+    /// Who it is; to be recorded, so that it does not outlive Noctune.
+    fn identity(&self) -> &Identity;
 
     /// Kills the whole process group at once.
     fn kill(&mut self);

@@ -1,6 +1,5 @@
 //! The loads a trial is measured under.
 
-mod child;
 mod contract;
 mod failure;
 pub mod sysbench;

@@ -1,6 +1,7 @@
 //! The sysbench load: its options, and how it is looked at, filled and started.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::run::Run;
 use super::{output, prepare, script};
 use crate::error::{Error, Problem, Result};
+use crate::host::{Output, Spawn};
 use crate::workload::{Endpoint, LoadFailure, RunningLoad, Workload};
 
 /// Options that Noctune sets itself; a study may not.
@@ -117,27 +119,38 @@ impl Sysbench {
         }
     }
 
-    /// sysbench on this script (or the wrapper in its place) and endpoint, with the study's options.
-    pub(super) fn command(&self, file: &Path, endpoint: &Endpoint, threads: usize) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg(file).arg("--db-driver=mysql");
-        match endpoint.port {
-            Some(port) => command
+    /// sysbench on this script (or the wrapper in its place) and endpoint, with the study's options, in a folder where
+    /// its output goes to `log`.
+    pub(super) fn spawn(
+        &self,
+        file: &Path,
+        endpoint: &Endpoint,
+        threads: usize,
+        folder: &Path,
+        log: &Path,
+    ) -> std::io::Result<Spawn> {
+        let printed = File::create(log)?;
+        let mut spawn = Spawn::new(&self.program)
+            .folder(folder)
+            // Both share one position in it.
+            .stdout(Output::File(printed.try_clone()?))
+            .stderr(Output::File(printed))
+            .arg(file)
+            .arg("--db-driver=mysql");
+        spawn = match endpoint.port {
+            Some(port) => spawn
                 .arg("--mysql-host=127.0.0.1")
                 .arg(format!("--mysql-port={port}")),
-            None => command.arg(format!("--mysql-socket={}", endpoint.socket.display())),
+            None => spawn.arg(format!("--mysql-socket={}", endpoint.socket.display())),
         };
-        command
+        spawn = spawn
             .arg(format!("--mysql-user={}", endpoint.user))
             .arg(format!("--mysql-db={}", endpoint.database))
             .arg(format!("--threads={threads}"));
         if let Some(password) = &endpoint.password {
-            command.arg(format!("--mysql-password={password}"));
+            spawn = spawn.arg(format!("--mysql-password={password}"));
         }
-        for (key, value) in &self.options {
-            command.arg(format!("--{key}={value}"));
-        }
-        command
+        Ok(spawn.args(self.options.iter().map(|(key, value)| format!("--{key}={value}"))))
     }
 }
 

@@ -12,7 +12,6 @@ use super::output::Output;
 use super::{classify, script};
 use crate::error::{Error, IoContext, Problem, Result};
 use crate::workload::Endpoint;
-use crate::workload::child::{GroupChild, output_to};
 
 /// Makes the database, fills it with sysbench, and counts the rows: `prepare` with several threads exits with 0 even when
 /// one of them failed.
@@ -36,23 +35,22 @@ pub(super) async fn prepare(
         load.threads()
     };
     let log = folder.join("prepare.log");
-    let mut command = load.command(&file, endpoint, threads);
-    command.arg("prepare").current_dir(folder);
-    output_to(&mut command, &log).context("cannot write", &log)?;
-    let mut child = GroupChild::spawn(&mut command)
-        .map_err(|error| Error::host(format!("sysbench cannot be run: {error}")))?;
-    let status = loop {
+    let mut child = load
+        .spawn(&file, endpoint, threads, folder, &log)
+        .and_then(|spawn| spawn.arg("prepare").start())
+        .context("sysbench cannot be run, output in", &log)?;
+    let exit = loop {
         if stop.is_cancelled() {
             return Err(Error::Interrupted);
         }
         let ended = child.wait(Duration::from_millis(200)).await;
-        if let Some(status) = ended.context("cannot wait for sysbench, output in", &log)? {
-            break status;
+        if let Some(exit) = ended.context("cannot wait for sysbench, output in", &log)? {
+            break exit;
         }
     };
     let text = std::fs::read_to_string(&log).context("cannot read", &log)?;
     let output = Output::parse(&text).map_err(Error::Host)?;
-    if let Some(failure) = classify::failure(&output, status.code()) {
+    if let Some(failure) = classify::failure(&output, exit.code) {
         let error = match failure.stops_study() {
             Some(error) => error,
             None => Error::host(format!("filling the load's tables failed: {failure}")),

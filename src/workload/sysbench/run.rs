@@ -1,7 +1,6 @@
 //! One run of sysbench under the wrapper: started, read each second, ended and checked.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,8 +11,8 @@ use super::output::Output;
 use super::shared::{Shared, Snapshot};
 use super::{classify, script};
 use crate::error::Error;
+use crate::host::{Child, Exit, Identity};
 use crate::trial::{Second, WindowTotals};
-use crate::workload::child::{GroupChild, output_to};
 use crate::workload::{Endpoint, LoadFailure, LoadSummary, RunningLoad};
 
 /// Longest wait for every thread to connect; sysbench itself gives up after 30 s.
@@ -28,8 +27,8 @@ const RATES_DIFFER: f64 = 0.2;
 /// A run of sysbench.
 #[derive(Debug)]
 pub(super) struct Run {
-    child: GroupChild,
-    ended: Option<ExitStatus>,
+    child: Child,
+    ended: Option<Exit>,
     shared: Shared,
     threads: usize,
     own_loop: bool,
@@ -64,18 +63,20 @@ impl Run {
         std::fs::write(&wrapper, include_str!("wrapper.lua")).map_err(host("cannot write the wrapper"))?;
         let shared = Shared::new(load.threads()).map_err(host("no shared memory for the load"))?;
         let log = folder.join("load.log");
-        let mut command = load.command(&wrapper, endpoint, load.threads());
-        command
-            .arg(format!("--time={}", seconds_cap.as_secs().max(1)))
-            .args(["--events=0", "--report-interval=1", "--percentile=95"])
-            // A 32-bit number above zero: 0 would mean the clock.
-            .arg(format!("--rand-seed={}", seed % 0x7fff_ffff + 1))
-            .arg("run")
-            .env("NOCTUNE_SCRIPT", &file)
-            .env("NOCTUNE_SHARED", shared.path())
-            .current_dir(&folder);
-        output_to(&mut command, &log).map_err(host("cannot write the load's log"))?;
-        let child = GroupChild::spawn(&mut command).map_err(host("sysbench cannot be run"))?;
+        let child = load
+            .spawn(&wrapper, endpoint, load.threads(), &folder, &log)
+            .and_then(|spawn| {
+                spawn
+                    .arg(format!("--time={}", seconds_cap.as_secs().max(1)))
+                    .args(["--events=0", "--report-interval=1", "--percentile=95"])
+                    // A 32-bit number above zero: 0 would mean the clock.
+                    .arg(format!("--rand-seed={}", seed % 0x7fff_ffff + 1))
+                    .arg("run")
+                    .env("NOCTUNE_SCRIPT", &file)
+                    .env("NOCTUNE_SHARED", shared.path())
+                    .start()
+            })
+            .map_err(host("sysbench cannot be run"))?;
         let mut run = Self {
             child,
             ended: None,
@@ -143,7 +144,7 @@ impl Run {
 
     /// Why the run that ended failed; none where it did not.
     fn reason(&self) -> Result<Option<LoadFailure>, LoadFailure> {
-        let exit = self.ended.and_then(|status| status.code());
+        let exit = self.ended.and_then(|exit| exit.code);
         Ok(classify::failure(&self.output()?, exit))
     }
 
@@ -342,8 +343,12 @@ impl RunningLoad for Run {
         })
     }
 
+    fn identity(&self) -> &Identity {
+        self.child.identity()
+    }
+
     fn kill(&mut self) {
-        self.child.kill();
+        self.child.identity().kill_group();
     }
 }
 
