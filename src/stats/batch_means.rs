@@ -9,10 +9,10 @@ const MIN_BATCHES: usize = 4;
 ///
 /// Seconds of one run are correlated (checkpoints, flushing), so the plain standard error is too small. Means of batches
 /// of about √n neighbours are nearly independent; their variance gives the error of the whole mean. An incomplete batch
-/// is left out at the beginning for the error, never for the mean.
+/// is left out at the beginning for the error, never for the mean. Short series have smaller batches, so that there are four.
 ///
 /// None where the series is empty or has a value that is not finite; no standard error where it is shorter than four
-/// batches of two.
+/// batches of two, eight values.
 ///
 /// Source: Flegal and Jones, "Batch means and spectral variance estimators in Markov chain Monte Carlo", Annals of
 /// Statistics 38 (2010): batch size ⌊√n⌋.
@@ -28,14 +28,11 @@ pub fn batch_means(values: &[f64]) -> Option<Estimate> {
 }
 
 fn standard_error(values: &[f64]) -> Option<f64> {
-    let size = values.len().isqrt();
+    let size = values.len().isqrt().min(values.len() / MIN_BATCHES);
     if size < 2 {
         return None;
     }
     let batches = values.len() / size;
-    if batches < MIN_BATCHES {
-        return None;
-    }
     let used = &values[values.len() - batches * size..];
     let means: Vec<f64> = used.chunks_exact(size).map(average).collect();
     let middle = average(&means);
@@ -89,7 +86,7 @@ mod tests {
     proptest! {
         #[test]
         fn scale_and_shift_pass_through(
-            series in prop::collection::vec(0.0f64..1000.0, 9..80),
+            series in prop::collection::vec(0.0f64..1000.0, 8..80),
             factor in 0.1f64..10.0,
             shift in -100.0f64..100.0,
         ) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use noctune::workload::Endpoint;
 
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     folder: tempfile::TempDir,
 }
@@ -21,7 +21,7 @@ fn found(program: &str) -> Option<PathBuf> {
 
 impl Server {
     /// A server that answers; none, with the reason printed, where this host has no mariadbd or no sysbench.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let (Some(mariadbd), Some(install), Some(_)) =
             (found("mariadbd"), found("mariadb-install-db"), found("sysbench"))
         else {
@@ -33,6 +33,9 @@ impl Server {
             .tempdir_in("/tmp")
             .unwrap();
         let data = folder.path().join("data");
+        // Its own, since bootstraps at the same time take each other's temporary tables away.
+        let temporary = folder.path().join("tmp");
+        std::fs::create_dir(&temporary).unwrap();
         let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
         let made = Command::new(install)
             .args([
@@ -42,6 +45,7 @@ impl Server {
             ])
             .arg(format!("--user={user}"))
             .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--tmpdir={}", temporary.display()))
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -54,6 +58,7 @@ impl Server {
             ])
             .arg(format!("--user={user}"))
             .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--tmpdir={}", temporary.display()))
             .arg(format!("--socket={}", folder.path().join("s.sock").display()))
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
@@ -69,11 +74,11 @@ impl Server {
         Some(server)
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn endpoint(&self) -> Endpoint {
+    pub(crate) fn endpoint(&self) -> Endpoint {
         Endpoint {
             socket: self.folder.path().join("s.sock"),
             port: None,
@@ -83,7 +88,7 @@ impl Server {
         }
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
