@@ -30,8 +30,8 @@ pub fn json(view: &View) -> Json {
         "began": view.began.map(|began| began.to_string()),
         "baseline": finite(view.baseline),
         "run_noise": view.noise.map(|noise| json!({
-            "share": finite(Some(noise.share)),
-            "degrees": noise.degrees,
+            "share": finite(Some(noise.cv)),
+            "degrees": finite(Some(noise.df)),
         })),
         "changes": changes(&view.changes),
         "blocks": view.blocks.iter().map(|block| json!({
@@ -51,13 +51,7 @@ pub fn json(view: &View) -> Json {
             "debt_share": finite(row.debt_share),
             "configuration": row.configuration,
         })).collect::<Vec<_>>(),
-        "failures": view.failures.iter().map(|row| json!({
-            "outcome": row.outcome,
-            "cause": row.cause,
-            "variable": row.variable,
-            "trials": row.trials,
-            "reason": row.reason,
-        })).collect::<Vec<_>>(),
+        "failures": view.failures,
         "phases": view.phases.iter().map(|row| json!({
             "phase": row.phase,
             "trials": row.trials,

@@ -13,7 +13,4 @@ mod tests;
 pub use explain::{Explained, explain, explain_json};
 pub use json::json;
 pub use text::text;
-pub use view::{
-    BlockRow, Change, Conclusion, ConfigurationRow, Counts, FailureRow, Input, Noise, Objective, PhaseRow,
-    View, view,
-};
+pub use view::{BlockRow, Change, Conclusion, ConfigurationRow, Counts, Input, PhaseRow, View, view};

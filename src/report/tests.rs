@@ -3,10 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::{Arm, Fact, Facts, Job, Length, Purpose, State};
+use crate::plan::{Arm, Fact, Facts, Job, Length, Purpose, RunNoise, Standing, State};
 use crate::space::Configuration;
 use crate::stats::{Estimate, Interval};
 use crate::strategy::Goal;
+use crate::study::{Objective, ObjectiveSpec};
 use crate::trial::{
     Cause, CauseKind, EndOfMeasuring, Measurement, Outcome, Phase, PhaseTime, TrialRecord, Warning, WriteDebt,
 };
@@ -115,8 +116,12 @@ fn times(number: u64, measure: f64) -> (u64, Vec<PhaseTime>) {
     )
 }
 
-fn tps(measurement: &Measurement) -> Option<f64> {
-    measurement.metrics.get("tps").map(|estimate| estimate.value)
+fn objective(goal: Goal) -> Objective {
+    let spec = ObjectiveSpec {
+        metric: "tps".to_owned(),
+        goal,
+    };
+    Objective::new(&spec, &[]).unwrap()
 }
 
 fn seen(facts: &Facts, conclusion: &Conclusion) -> View {
@@ -127,14 +132,11 @@ fn seen(facts: &Facts, conclusion: &Conclusion) -> View {
         .collect();
     view(&Input {
         study: "quick",
-        objective: Objective {
-            name: "tps",
-            goal: Goal::Maximize,
-            value: &tps,
-        },
+        objective: &objective(Goal::Maximize),
         facts,
         phases: &phases,
         conclusion,
+        noise: Some(RunNoise { cv: 0.067, df: 1.0 }),
         sizes: &BTreeSet::from([POOL.to_owned()]),
     })
 }
@@ -167,22 +169,29 @@ fn configurations_are_ranked_by_the_mean_of_their_runs_outside_the_confirmation(
 }
 
 #[test]
-fn run_noise_is_pooled_over_configurations_measured_more_than_once() {
-    let noise = seen(&study(), &conclusion()).noise.unwrap();
-    let expected = (110.0_f64 / 100.0).ln() / 2.0_f64.sqrt();
-    assert!((noise.share - expected).abs() < 1e-12);
-    assert_eq!(noise.degrees, 1);
-}
-
-#[test]
-fn failures_are_grouped_by_cause_and_variable_most_frequent_first() {
-    let view = seen(&study(), &conclusion());
-    let rows: Vec<(Option<&str>, &[u64])> = view
-        .failures
-        .iter()
-        .map(|row| (row.variable.as_deref(), row.trials.as_slice()))
-        .collect();
-    assert_eq!(rows, [(Some("b"), &[5, 6][..]), (Some("a"), &[4][..])]);
+fn what_is_only_believed_is_called_so() {
+    let mut standing = Standing {
+        trial: 3,
+        configuration: configuration(512),
+        value: 210.0,
+        ratio: Some([2.0, 1.5, 2.6]),
+        is_baseline: false,
+    };
+    let told = Conclusion::believed(Some(&standing));
+    assert!(
+        told.text
+            .contains("× 2.00 (1.50 to 2.60) against the baseline, not confirmed"),
+        "{}",
+        told.text
+    );
+    assert_eq!((told.best, told.over_baseline), (Some(3), None));
+    standing.is_baseline = true;
+    assert!(
+        Conclusion::believed(Some(&standing))
+            .text
+            .contains("the baseline is believed best")
+    );
+    assert_eq!(Conclusion::believed(None).best, None);
 }
 
 #[test]
@@ -200,17 +209,13 @@ fn fixed_overhead_is_everything_but_warm_up_and_measuring_of_measured_trials() {
 #[test]
 fn a_smaller_value_is_better_where_the_goal_is_to_minimise() {
     let facts = study();
-    let latency = |measurement: &Measurement| tps(measurement);
     let view = view(&Input {
         study: "latency",
-        objective: Objective {
-            name: "p95_ms",
-            goal: Goal::Minimize,
-            value: &latency,
-        },
+        objective: &objective(Goal::Minimize),
         facts: &facts,
         phases: &[],
         conclusion: &Conclusion::default(),
+        noise: None,
         sizes: &BTreeSet::new(),
     });
     assert_eq!(view.configurations[0].mean, 105.0);
@@ -231,7 +236,7 @@ fn the_text_tells_headline_changes_blocks_best_failures_time_and_warnings() {
         "      1             100             200             2.00\n",
         "      2  not measurable",
         "write debt 5.0 % of the window",
-        "      2  refused  b         5, 6    b is too large\n",
+        "      2  refused: bad value of b  5, 6    b is too large\n",
         "fixed overhead per trial (all but warm-up and measure), median: 3.50 s\n",
         "  swap is on (8 trials)\n    next: swapoff -a\n",
     ] {
@@ -243,7 +248,7 @@ fn the_text_tells_headline_changes_blocks_best_failures_time_and_warnings() {
 fn an_empty_study_has_a_report() {
     let view = seen(&Facts::default(), &Conclusion::default());
     assert!(text(&view).contains("0 ended"));
-    assert_eq!(json(&view)["run_noise"], serde_json::Value::Null);
+    assert_eq!(json(&view)["baseline"], serde_json::Value::Null);
 }
 
 #[test]

@@ -47,10 +47,10 @@ fn headline(view: &View) -> Option<String> {
             "run noise",
             match view.noise {
                 Some(noise) => format!(
-                    "{} between runs of one configuration ({} degree{} of freedom)",
-                    percent(noise.share),
-                    noise.degrees,
-                    if noise.degrees == 1 { "" } else { "s" }
+                    "{} between runs of one configuration ({:.0} degree{} of freedom)",
+                    percent(noise.cv),
+                    noise.df,
+                    if noise.df == 1.0 { "" } else { "s" }
                 ),
                 None => format!("{NOT_MEASURABLE}: no configuration was measured twice"),
             },
@@ -192,15 +192,14 @@ fn failures(view: &View) -> Option<String> {
         .map(|row| {
             vec![
                 row.trials.len().to_string(),
-                row.outcome.to_owned(),
-                row.variable.clone().unwrap_or_else(|| "-".to_owned()),
+                row.cause.clone(),
                 trials(&row.trials),
-                row.reason.clone(),
+                row.example.lines().next().unwrap_or_default().to_owned(),
             ]
         })
         .collect();
-    let heads = ["count", "outcome", "variable", "trials", "reason of the first"];
-    let table = table(&heads, &[true, false, false, false, false], &rows);
+    let heads = ["count", "cause", "trials", "the first one"];
+    let table = table(&heads, &[true, false, false, false], &rows);
     Some(format!("Failures by cause\n{table}"))
 }
 

@@ -2,23 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{Arm, Fact, Facts, Purpose, State};
+use super::format::{number, percent};
+use crate::plan::{Arm, Fact, Facts, FailureGroup, Purpose, RunNoise, Standing, State, Verdict, failures};
 use crate::space::{Configuration, Value};
 use crate::stats::Interval;
 use crate::strategy::{Goal, TrialNumber};
-use crate::trial::{CauseKind, Measurement, Outcome, Phase, PhaseTime, Warning};
+use crate::study::Objective;
+use crate::trial::{Measurement, Outcome, Phase, PhaseTime, Warning};
 use crate::units::UtcMillis;
-
-/// What is optimised.
-#[derive(Clone, Copy)]
-pub struct Objective<'a> {
-    /// Its name, e.g. `tps`.
-    pub name: &'a str,
-    /// Which way is better.
-    pub goal: Goal,
-    /// Its value in a measurement; none where it cannot be told.
-    pub value: &'a dyn Fn(&Measurement) -> Option<f64>,
-}
 
 /// What the plan concluded.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,19 +24,74 @@ pub struct Conclusion {
     pub best: Option<TrialNumber>,
 }
 
+impl Conclusion {
+    /// Of a study that has ended.
+    pub fn of(verdict: &Verdict) -> Self {
+        let mut text = verdict.line();
+        if let Some(detail) = &verdict.detail {
+            text.push_str(&format!("\n{detail}"));
+        }
+        if let Some(note) = &verdict.rule_note {
+            text.push_str(&format!("\nagainst the rule of thumb: {note}"));
+        }
+        if let Some(resolution) = verdict.resolution.filter(|resolution| resolution.is_finite()) {
+            text.push_str(&format!(
+                "\nthe {} blocks were expected to tell a gain of {}",
+                verdict.blocks,
+                percent(resolution)
+            ));
+        }
+        Self {
+            text,
+            over_baseline: verdict.gain,
+            over_rule_of_thumb: verdict.gain_over_rule,
+            best: verdict.best.as_ref().map(|best| best.trial),
+        }
+    }
+
+    /// Of a study that is under way: what is believed, called so.
+    pub fn believed(standing: Option<&Standing>) -> Self {
+        let Some(standing) = standing else {
+            return Self {
+                text: "nothing is measured yet".to_owned(),
+                ..Self::default()
+            };
+        };
+        let ratio = standing.ratio.filter(|ratio| ratio.iter().all(|x| x.is_finite()));
+        let text = match ratio {
+            _ if standing.is_baseline => "the baseline is believed best so far".to_owned(),
+            Some([point, low, high]) => format!(
+                "trial {} is believed best so far: × {} ({} to {}) against the baseline, not confirmed",
+                standing.trial,
+                number(point),
+                number(low),
+                number(high)
+            ),
+            None => format!("trial {} is believed best so far, not confirmed", standing.trial),
+        };
+        Self {
+            text,
+            best: Some(standing.trial),
+            ..Self::default()
+        }
+    }
+}
+
 /// Everything a report is made of.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     /// Name of the study.
     pub study: &'a str,
     /// What is optimised.
-    pub objective: Objective<'a>,
+    pub objective: &'a Objective,
     /// The stored facts.
     pub facts: &'a Facts,
     /// Phase times of ended trials.
     pub phases: &'a [(TrialNumber, Vec<PhaseTime>)],
     /// What the plan concluded, or believes so far.
     pub conclusion: &'a Conclusion,
+    /// Run noise of the search, where it is known.
+    pub noise: Option<RunNoise>,
     /// Knobs whose whole numbers are sizes in bytes.
     pub sizes: &'a BTreeSet<String>,
 }
@@ -84,21 +130,6 @@ pub struct ConfigurationRow {
     pub configuration: Configuration,
 }
 
-/// Failures of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailureRow {
-    /// The outcome's word.
-    pub outcome: &'static str,
-    /// The cause, where the outcome has one.
-    pub cause: Option<CauseKind>,
-    /// The variable at fault, where it is known.
-    pub variable: Option<String>,
-    /// Trials, ascending; never empty.
-    pub trials: Vec<TrialNumber>,
-    /// The reason of the first one.
-    pub reason: String,
-}
-
 /// Where the time went: one phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhaseRow {
@@ -110,15 +141,6 @@ pub struct PhaseRow {
     pub median: f64,
     /// Seconds in all.
     pub total: f64,
-}
-
-/// Noise between runs of one configuration.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Noise {
-    /// Standard deviation of the log of the objective between runs, pooled; about the coefficient of variation.
-    pub share: f64,
-    /// Degrees of freedom behind it.
-    pub degrees: u32,
 }
 
 /// One block of the confirmation.
@@ -170,14 +192,14 @@ pub struct View {
     pub configurations: Vec<ConfigurationRow>,
     /// Mean of the baseline outside the confirmation; none before it was measured.
     pub baseline: Option<f64>,
-    /// Failures by kind, most frequent first.
-    pub failures: Vec<FailureRow>,
+    /// Failures of candidates by cause, most frequent first.
+    pub failures: Vec<FailureGroup>,
     /// Phases in order.
     pub phases: Vec<PhaseRow>,
     /// Median seconds per trial outside warm-up and measuring, over measured trials; none without one.
     pub overhead: Option<f64>,
     /// Noise between runs; none where no configuration was measured twice.
-    pub noise: Option<Noise>,
+    pub noise: Option<RunNoise>,
     /// Blocks of the confirmation.
     pub blocks: Vec<BlockRow>,
     /// What the best configuration changes, by knob.
@@ -197,7 +219,7 @@ pub fn view(input: &Input<'_>) -> View {
         .filter(|fact| fact.job.purpose == Purpose::Baseline)
         .max_by_key(|fact| matches!(fact.outcome(), Some(Outcome::Measured(_))))
         .map(Fact::configuration);
-    let (configurations, baseline, noise) = configurations(facts, &objective);
+    let (configurations, baseline) = configurations(facts, objective);
     let changes = input
         .conclusion
         .best
@@ -207,8 +229,8 @@ pub fn view(input: &Input<'_>) -> View {
         .unwrap_or_default();
     View {
         study: input.study.to_owned(),
-        metric: objective.name.to_owned(),
-        goal: objective.goal,
+        metric: objective.name().to_owned(),
+        goal: objective.goal(),
         conclusion: input.conclusion.clone(),
         counts: counts(facts),
         seconds: facts.seconds(),
@@ -221,8 +243,8 @@ pub fn view(input: &Input<'_>) -> View {
         failures: failures(facts),
         phases: phases(input.phases),
         overhead: overhead(facts, input.phases),
-        noise,
-        blocks: blocks(facts, &objective),
+        noise: input.noise.filter(|noise| noise.cv.is_finite()),
+        blocks: blocks(facts, objective),
         changes,
         warnings: warnings(facts),
         sizes: input.sizes.clone(),
@@ -252,10 +274,10 @@ fn better_ratio(value: f64, reference: f64, goal: Goal) -> Option<f64> {
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-fn measured<'a>(fact: &'a Fact, objective: &Objective<'_>) -> Option<(&'a Measurement, f64)> {
+fn measured<'a>(fact: &'a Fact, objective: &Objective) -> Option<(&'a Measurement, f64)> {
     let measurement = fact.outcome()?.measurement()?;
-    let value = (objective.value)(measurement).filter(|value| value.is_finite())?;
-    Some((measurement, value))
+    let value = objective.value(measurement)?.value;
+    value.is_finite().then_some((measurement, value))
 }
 
 fn counts(facts: &Facts) -> Counts {
@@ -276,11 +298,8 @@ fn counts(facts: &Facts) -> Counts {
     counts
 }
 
-/// Configurations best first, the mean of the baseline, and the noise between runs.
-fn configurations(
-    facts: &Facts,
-    objective: &Objective<'_>,
-) -> (Vec<ConfigurationRow>, Option<f64>, Option<Noise>) {
+/// Configurations best first, and the mean of the baseline.
+fn configurations(facts: &Facts, objective: &Objective) -> (Vec<ConfigurationRow>, Option<f64>) {
     let mut groups: BTreeMap<String, Vec<(&Fact, &Measurement, f64)>> = BTreeMap::new();
     for fact in &facts.jobs {
         if matches!(fact.job.purpose, Purpose::Pair { .. } | Purpose::Final) {
@@ -291,17 +310,9 @@ fn configurations(
             groups.entry(key).or_default().push((fact, measurement, value));
         }
     }
-    let mut squares = 0.0;
-    let mut degrees = 0;
     let mut rows = Vec::new();
     for runs in groups.values() {
         let values: Vec<f64> = runs.iter().map(|(_, _, value)| *value).collect();
-        if values.len() > 1 && values.iter().all(|value| *value > 0.0) {
-            let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-            let middle = mean(&logs);
-            squares += logs.iter().map(|log| (log - middle).powi(2)).sum::<f64>();
-            degrees += logs.len() - 1;
-        }
         rows.push(ConfigurationRow {
             trials: runs.iter().map(|(fact, _, _)| fact.number).collect(),
             purpose: runs[0].0.job.purpose,
@@ -325,17 +336,13 @@ fn configurations(
         .collect();
     let baseline = (!baselines.is_empty()).then(|| mean(&baselines));
     for row in &mut rows {
-        row.over_baseline = baseline.and_then(|baseline| better_ratio(row.mean, baseline, objective.goal));
+        row.over_baseline = baseline.and_then(|baseline| better_ratio(row.mean, baseline, objective.goal()));
     }
     rows.sort_by(|a, b| {
-        let oriented = |row: &ConfigurationRow| objective.goal.oriented(row.mean);
+        let oriented = |row: &ConfigurationRow| objective.goal().oriented(row.mean);
         oriented(b).total_cmp(&oriented(a)).then(a.trials.cmp(&b.trials))
     });
-    let noise = (degrees > 0).then(|| Noise {
-        share: (squares / degrees as f64).sqrt(),
-        degrees: u32::try_from(degrees).unwrap_or(u32::MAX),
-    });
-    (rows, baseline, noise)
+    (rows, baseline)
 }
 
 /// Mean of a non-empty list of finite numbers; finite, since it is summed by shares.
@@ -354,38 +361,6 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
         n if n % 2 == 1 => Some(sorted[middle]),
         _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
     }
-}
-
-fn failures(facts: &Facts) -> Vec<FailureRow> {
-    let mut rows: Vec<FailureRow> = Vec::new();
-    for fact in &facts.jobs {
-        let Some(outcome) = fact.outcome().filter(|outcome| outcome.measurement().is_none()) else {
-            continue;
-        };
-        let (cause, variable) = match outcome {
-            Outcome::ServerRefused { cause }
-            | Outcome::OutOfMemory { cause }
-            | Outcome::LoadFailed { cause }
-            | Outcome::HostFault { cause }
-            | Outcome::Crashed { cause, .. } => (Some(cause.kind), cause.variable.clone()),
-            Outcome::Measured(_) | Outcome::Rejected { .. } | Outcome::TimedOut { .. } => (None, None),
-        };
-        let same = |row: &&mut FailureRow| {
-            row.outcome == outcome.name() && row.cause == cause && row.variable == variable
-        };
-        match rows.iter_mut().find(same) {
-            Some(row) => row.trials.push(fact.number),
-            None => rows.push(FailureRow {
-                outcome: outcome.name(),
-                cause,
-                variable,
-                trials: vec![fact.number],
-                reason: outcome.reason().unwrap_or_default(),
-            }),
-        }
-    }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.trials.len()));
-    rows
 }
 
 fn phases(trials: &[(TrialNumber, Vec<PhaseTime>)]) -> Vec<PhaseRow> {
@@ -433,7 +408,7 @@ fn overhead(facts: &Facts, trials: &[(TrialNumber, Vec<PhaseTime>)]) -> Option<f
     median(&fixed)
 }
 
-fn blocks(facts: &Facts, objective: &Objective<'_>) -> Vec<BlockRow> {
+fn blocks(facts: &Facts, objective: &Objective) -> Vec<BlockRow> {
     let mut blocks: BTreeMap<u32, BTreeMap<Arm, Option<f64>>> = BTreeMap::new();
     for fact in &facts.jobs {
         if let Purpose::Pair { block, arm } = fact.job.purpose {
