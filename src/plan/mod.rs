@@ -2,6 +2,7 @@
 
 mod budget;
 mod confirm;
+mod design;
 mod facts;
 mod failure;
 mod inputs;
@@ -14,7 +15,7 @@ mod standing;
 mod verdict;
 
 pub use budget::{expected_left, expected_seconds, reserve_seconds};
-pub use confirm::Design;
+pub use design::Design;
 pub use facts::{Fact, Facts, State};
 pub use failure::{FailureGroup, failure_table, failures};
 pub use inputs::{Inputs, Settings};
@@ -24,3 +25,6 @@ pub use noise::{RunNoise, run_noise};
 pub use observe::{baseline_metrics, observations};
 pub use standing::{Standing, standing};
 pub use verdict::{Best, Verdict, VerdictKind};
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,8 @@
 //! Which job comes next.
 
 use super::budget::{self, BASELINES};
-use super::confirm::{Design, Stand, is_baseline};
+use super::confirm::{Stand, is_baseline};
+use super::design::Design;
 use super::failure::{hopeless, host_problem, is_certain};
 use super::observe::{View, is_hidden, known_keys, searched};
 use super::patience::is_out_of_patience;

@@ -74,7 +74,7 @@ pub fn observations(inputs: &Inputs<'_>, facts: &Facts) -> Vec<Observation> {
     searched(facts)
         .filter_map(|(fact, outcome)| {
             let configuration = complete(inputs, fact.configuration());
-            let seen = if failed.contains(&fact.configuration().key()) {
+            let seen = if failed.contains(&configuration.key()) {
                 Seen::Failed
             } else if let Some(measurement) = outcome.measurement() {
                 let estimate = inputs.objective.value(measurement)?;
@@ -139,10 +139,19 @@ fn failed_in_confirmation(facts: &Facts) -> BTreeSet<String> {
         .collect()
 }
 
-/// The configuration with the baseline's values for knobs it knows nothing of.
+/// The configuration with the baseline's values for active knobs that it has no value of: knobs that joined the space
+/// after the trial, which therefore ran as in the baseline.
 fn complete(inputs: &Inputs<'_>, configuration: &Configuration) -> Configuration {
-    let _ = inputs;
-    configuration.clone()
+    let mut complete = configuration.clone();
+    for (index, knob) in inputs.space.knobs().iter().enumerate() {
+        if complete.get(&knob.name).is_none()
+            && let Some(value) = inputs.baseline.get(&knob.name)
+            && inputs.space.is_active(index, &complete)
+        {
+            complete.set(knob.name.clone(), value.clone());
+        }
+    }
+    complete
 }
 
 /// What a strategy is asked with.

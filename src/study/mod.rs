@@ -1,20 +1,24 @@
 //! The study file: what is tuned, under which load, for which objective, and how long. Pure: text in, a study out.
 
+mod change;
 mod check;
 mod choice;
 mod document;
 mod file;
+mod identity;
 
 mod known;
 mod objective;
 mod sections;
 mod time;
 
+pub use change::{Change, Changes, Version, changes};
 pub use check::Known;
 pub use choice::{Patience, PatienceRule, Warmup};
 pub use document::Document;
 pub use file::Study;
 
+pub use identity::Surroundings;
 pub use objective::{Metrics, Objective};
 pub use sections::{
     Budget, Caches, CachesDrop, Candidate, Confirm, ConstraintSpec, Durability, Finish, Hardware, Measure,
@@ -22,3 +26,8 @@ pub use sections::{
     TrialSection, Workload, WorkloadKind,
 };
 pub use time::Time;
+
+#[cfg(test)]
+mod change_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! How studies end: failures, constraints, what is claimed and what is not.
+
+use super::bench::*;
+use crate::plan::*;
+use crate::strategy::Goal;
+use crate::study::{Objective, ObjectiveSpec};
+use crate::trial::{Cause, CauseKind, Outcome};
+
+#[test]
+fn a_spoiled_trial_is_made_again_and_changes_nothing_else() {
+    let bench = Bench::new();
+    let (clean, _) = bench.run(|_, job| measured(&[("tps", truth(x_of(job)))]));
+    let mut spoiled = 0;
+    let (facts, verdict) = bench.run(|number, job| {
+        if number % 4 == 2 {
+            spoiled += 1;
+            host_fault()
+        } else {
+            measured(&[("tps", truth(x_of(job)))])
+        }
+    });
+    assert!(spoiled > 3);
+    let kept: Vec<_> = facts
+        .jobs
+        .iter()
+        .filter(|fact| !fact.outcome().unwrap().is_host_fault())
+        .map(|fact| fact.job.clone())
+        .collect();
+    let all: Vec<_> = clean.jobs.iter().map(|fact| fact.job.clone()).collect();
+    // The faults cost time, so that the search is a little shorter; the order of the stages is the same.
+    assert_eq!(kept[..8], all[..8]);
+    assert_eq!(verdict.kind, VerdictKind::Confirmed);
+    assert_eq!(verdict.blocks, 5);
+}
+
+#[test]
+fn three_faults_of_the_host_in_a_row_end_the_study_and_a_new_start_tries_again() {
+    let mut bench = Bench::new();
+    let (facts, verdict) = bench.run(|number, job| {
+        if number > 5 {
+            host_fault()
+        } else {
+            measured(&[("tps", truth(x_of(job)))])
+        }
+    });
+    assert_eq!(
+        (facts.jobs.len(), verdict.kind, verdict.exit_code()),
+        (8, VerdictKind::HostProblem, 3)
+    );
+    assert!(verdict.to_string().contains("no space left"), "{verdict}");
+    bench.forgiven = 8;
+    let (_, verdict) = bench.go_on(facts, |_, job| measured(&[("tps", truth(x_of(job)))]));
+    assert_eq!(verdict.kind, VerdictKind::Confirmed);
+}
+
+#[test]
+fn a_load_that_is_set_up_wrongly_stops_the_study_at_once() {
+    let cause = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
+    let (facts, verdict) = Bench::new().run(|_, _| Outcome::LoadFailed { cause: cause.clone() });
+    assert_eq!((facts.jobs.len(), verdict.kind), (1, VerdictKind::HostProblem));
+    assert!(verdict.to_string().contains("oltp.lua"));
+}
+
+#[test]
+fn a_baseline_that_the_server_refuses_ends_the_study_after_one_trial() {
+    let (facts, verdict) = Bench::new().run(|_, _| {
+        refused(
+            CauseKind::UnknownVariable,
+            "log_slow",
+            "unknown variable 'log_slow=1'",
+        )
+    });
+    assert_eq!(
+        (facts.jobs.len(), verdict.kind, verdict.exit_code()),
+        (1, VerdictKind::BaselineFailed, 5)
+    );
+    assert!(verdict.best.is_none());
+}
+
+#[test]
+fn a_baseline_that_crashes_is_tried_three_times() {
+    let (facts, verdict) = Bench::new().run(|_, _| crashed());
+    assert_eq!((facts.jobs.len(), verdict.kind), (3, VerdictKind::BaselineFailed));
+}
+
+#[test]
+fn the_same_failure_again_and_again_stops_the_search_early_with_a_table_by_cause() {
+    let (facts, verdict) = Bench::new().run(|number, job| match job.purpose {
+        Purpose::Baseline => measured(&[("tps", 500.0)]),
+        _ if number == 7 => crashed(),
+        _ => {
+            let text = format!("unknown variable 'innodb_redo_log_capacity={number}G'");
+            refused(CauseKind::UnknownVariable, "innodb_redo_log_capacity", &text)
+        }
+    });
+    assert_eq!(
+        (facts.jobs.len(), verdict.kind, verdict.exit_code()),
+        (9, VerdictKind::EveryTrialFailed, 5)
+    );
+    let sizes: Vec<_> = verdict.failures.iter().map(|group| group.trials.len()).collect();
+    assert_eq!(sizes, [5, 1]);
+    assert!(verdict.failures[0].cause.contains("innodb_redo_log_capacity"));
+    assert!(verdict.to_string().contains("5 x refused"), "{verdict}");
+}
+
+#[test]
+fn a_bad_rule_of_thumb_is_left() {
+    let (_, verdict) = Bench::new().run(|number, job| {
+        let x = x_of(job);
+        let noise = 1.0 + 0.01 * ((number * 7 % 5) as f64 - 2.0);
+        measured(&[("tps", noise * if x == 100 { 120.0 } else { truth(x) })])
+    });
+    assert_eq!(
+        verdict.best.as_ref().map(|best| best.configuration.clone()),
+        Some(x_is(3))
+    );
+    assert!(verdict.gain_over_rule.unwrap().low > 4.0);
+}
+
+#[test]
+fn a_rule_of_thumb_that_fails_is_no_arm() {
+    let (facts, verdict) = Bench::new().run(|_, job| match x_of(job) {
+        100 => crashed(),
+        x => measured(&[("tps", truth(x))]),
+    });
+    assert_eq!(count(&facts, "pair"), 10);
+    assert_eq!(verdict.gain_over_rule, None);
+    assert!(verdict.rule_note.is_some());
+}
+
+#[test]
+fn a_gain_within_the_threshold_is_not_claimed() {
+    let mut bench = Bench::new();
+    bench.settings.min_gain = 0.9;
+    let (_, verdict) = bench.run(noisy(3, 0.03));
+    assert_eq!(
+        (verdict.kind, verdict.exit_code()),
+        (VerdictKind::NotConfirmed, 4)
+    );
+    assert!(!verdict.confirmed() && verdict.best.is_some());
+}
+
+#[test]
+fn equal_results_everywhere_end_with_no_better_configuration() {
+    let (_, verdict) = Bench::new().run(|_, _| measured(&[("tps", 1200.0)]));
+    assert_eq!(verdict.exit_code(), 4);
+    assert!(!verdict.confirmed());
+}
+
+#[test]
+fn when_the_baseline_is_the_best_it_is_kept() {
+    let (facts, verdict) = Bench::new().run(|_, job| measured(&[("tps", 500.0 - x_of(job) as f64)]));
+    assert_eq!(
+        (verdict.kind, verdict.exit_code()),
+        (VerdictKind::BaselineIsBest, 4)
+    );
+    assert_eq!(count(&facts, "pair"), 0);
+}
+
+#[test]
+fn a_faster_configuration_that_breaks_a_constraint_is_not_recommended() {
+    let mut bench = Bench::new();
+    bench.objective = throughput(&["p95_ms <= 1.1 * baseline.p95_ms"]);
+    let (_, verdict) = bench.run(|_, job| {
+        let x = x_of(job);
+        measured(&[("tps", truth(x)), ("p95_ms", if x == 3 { 40.0 } else { 10.0 })])
+    });
+    assert_eq!(verdict.best.unwrap().configuration, x_is(100));
+    assert_eq!(verdict.kind, VerdictKind::Confirmed);
+}
+
+#[test]
+fn less_is_better_when_the_goal_says_so() {
+    let mut bench = Bench::new();
+    let spec = ObjectiveSpec {
+        metric: "p95_ms".to_owned(),
+        goal: Goal::Minimize,
+    };
+    bench.objective = Objective::new(&spec, &[]).unwrap();
+    let (_, verdict) = bench.run(|number, job| {
+        measured(&[(
+            "p95_ms",
+            1e4 / truth(x_of(job)) * (1.0 + 0.01 * (number % 3) as f64),
+        )])
+    });
+    let gain = verdict.gain.unwrap();
+    assert!(verdict.confirmed() && gain.low > 1.5, "{gain:?}");
+}
+
+#[test]
+fn a_best_that_fails_in_its_confirmation_gives_way_to_the_next() {
+    let mut bench = Bench::new();
+    bench.settings.budget_seconds = 1800.0;
+    let (facts, verdict) = bench.run(|_, job| match (job.purpose, x_of(job)) {
+        (Purpose::Pair { .. }, 3) => crashed(),
+        (_, x) => measured(&[("tps", truth(x))]),
+    });
+    assert_eq!(
+        verdict.best.as_ref().unwrap().configuration,
+        x_is(100),
+        "{verdict}"
+    );
+    assert_eq!(verdict.kind, VerdictKind::Confirmed);
+    let best_runs = facts
+        .jobs
+        .iter()
+        .filter(|f| matches!(f.job.purpose, Purpose::Pair { arm: Arm::Best, .. }));
+    assert!(
+        best_runs.filter(|fact| x_of(&fact.job) == 3).count() == 1,
+        "a failing best runs once"
+    );
+}
+
+#[test]
+fn a_my_cnf_that_the_server_refuses_in_the_end_is_an_error() {
+    let (_, verdict) = Bench::new().run(|_, job| match job.purpose {
+        Purpose::Final => refused(CauseKind::BadValue, "x", "bad value"),
+        _ => measured(&[("tps", truth(x_of(job)))]),
+    });
+    assert_eq!(
+        (verdict.kind, verdict.exit_code()),
+        (VerdictKind::FinalRefused, 1)
+    );
+}

@@ -1,0 +1,5 @@
+//! Whole studies against a response of known shape, in milliseconds.
+
+mod bench;
+mod endings;
+mod stages;

@@ -1,0 +1,157 @@
+//! Resuming with an edited study file.
+
+use super::Study;
+use super::change::*;
+use crate::space::{Domain, Knob, Space, Writes};
+use crate::space::{Ground, Scale};
+use crate::study::Surroundings;
+
+fn knob(name: &str, domain: Domain) -> Knob {
+    Knob {
+        name: name.to_owned(),
+        family: "io".to_owned(),
+        domain,
+        when: None,
+        writes: Writes::Own,
+        reads: None,
+        default: None,
+        fixed: None,
+        rule: None,
+        source: "a test".to_owned(),
+        note: None,
+        dynamic: None,
+    }
+}
+
+fn int(name: &str, min: i64, max: i64) -> Knob {
+    knob(
+        name,
+        Domain::Int {
+            min,
+            max,
+            unit: 1,
+            scale: Scale::Log,
+            special: vec![],
+            bytes: false,
+        },
+    )
+}
+
+fn choices(name: &str, values: &[&str]) -> Knob {
+    knob(
+        name,
+        Domain::Enum {
+            values: values.iter().map(|v| (*v).to_owned()).collect(),
+        },
+    )
+}
+
+fn space(knobs: Vec<Knob>) -> Space {
+    Space::new(knobs, vec![], Ground::default()).unwrap()
+}
+
+fn compared(old: (&str, &Space, &str), new: (&str, &Space, &str)) -> Changes {
+    let [(a, a_id), (b, b_id)] = [&old, &new].map(|(text, space, baseline)| {
+        let study = Study::parse(text, "study.toml").unwrap();
+        let around = Surroundings {
+            space,
+            baseline,
+            template: "t",
+            server: "10.11",
+        };
+        let identity = study.identity(&around).unwrap();
+        (study, identity)
+    });
+    changes(
+        &Version {
+            study: &a,
+            identity: &a_id,
+            space: old.1,
+        },
+        &Version {
+            study: &b,
+            identity: &b_id,
+            space: new.1,
+        },
+    )
+}
+
+const SLOW: &str = "format = 1\n[[objective]]\nmetric = \"p95_ms\"\ngoal = \"minimize\"\n";
+const FAST: &str = "format = 1\n[[objective]]\nmetric = \"tps\"\ngoal = \"maximize\"\n";
+
+#[test]
+fn reordered_choices_wider_bounds_and_knobs_that_come_and_go_let_a_study_go_on() {
+    let before = space(vec![
+        choices("flush", &["1", "2"]),
+        int("innodb_io_capacity", 200, 2000),
+        int("sort_buffer_size", 1, 4),
+    ]);
+    let after = space(vec![
+        choices("flush", &["2", "1"]),
+        int("innodb_io_capacity", 200, 20000),
+        int("join_buffer_size", 1, 4),
+    ]);
+    let changes = compared((FAST, &before, "b"), (FAST, &after, "b"));
+    let text = changes.to_string();
+    assert_eq!(changes.check(), Ok(()), "{text}");
+    for words in [
+        "another order",
+        "wider bounds (200 to 2000 → 200 to 20000)",
+        "sort_buffer_size was taken out",
+        "join_buffer_size came in",
+    ] {
+        assert!(text.contains(words), "{words} in\n{text}");
+    }
+}
+
+#[test]
+fn another_direction_is_refused_and_a_new_study_offered() {
+    let one = || space(vec![int("x", 1, 2)]);
+    let error = compared((SLOW, &one(), "b"), (FAST, &one(), "b"))
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("objective.goal: \"minimize\" → \"maximize\""),
+        "{error}"
+    );
+    assert!(error.contains("[[candidate]]"), "{error}");
+}
+
+#[test]
+fn another_workload_baseline_or_meaning_of_a_knob_is_refused() {
+    let one = || space(vec![int("x", 1, 2)]);
+    let threads = "format = 1\n[workload]\nthreads = 32\n";
+    let error = compared(("format = 1\n", &one(), "b"), (threads, &one(), "b"))
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("workload.threads: 16 → 32"), "{error}");
+    assert!(
+        compared((FAST, &one(), "b"), (FAST, &one(), "c"))
+            .check()
+            .is_err()
+    );
+    let typed = space(vec![choices("x", &["1", "2"])]);
+    let error = compared((FAST, &one(), "b"), (FAST, &typed, "b"))
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("another type"), "{error}");
+}
+
+#[test]
+fn budget_and_finish_may_change_and_are_told() {
+    let one = || space(vec![int("x", 1, 2)]);
+    let more = "format = 1\n[budget]\ntime = \"9h\"\n[finish]\nrun = \"true\"\n";
+    let changes = compared(("format = 1\n", &one(), "b"), (more, &one(), "b"));
+    assert_eq!(changes.check(), Ok(()));
+    assert!(
+        changes.to_string().contains("budget.time: \"8h\" → \"9h\""),
+        "{changes}"
+    );
+    assert_eq!(
+        compared((FAST, &one(), "b"), (FAST, &one(), "b")),
+        Changes::default()
+    );
+}
