@@ -1,5 +1,7 @@
 //! The study files of `examples/` say what this version reads.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::{Path, PathBuf};
 
 use noctune::mycnf::{Dialect, parse_text};
