@@ -56,7 +56,7 @@ pub(crate) fn job(pool: i64) -> Job {
             measure_max: 0.1 + 0.2,
         },
         why: "bigger is better — perhaps".to_owned(),
-        model: Some(serde_json::json!({"lengths": [0.1, 1e-300, 12345678.900000001]})),
+        model: Some(serde_json::json!({"lengths": [0.1, 1e-300, 12_345_678.9]})),
         host: Some("host1".to_owned()),
     }
 }

@@ -139,8 +139,7 @@ async fn thirty_two_openers_in_the_same_second_make_one_schema() {
                 start.wait().await;
                 let store = SqliteStore::open(&path, Patience::default()).await?;
                 match store.create(&study(STUDY)).await {
-                    Ok(()) => {}
-                    Err(StoreError::StudyExists(_)) => {}
+                    Ok(()) | Err(StoreError::StudyExists(_)) => {}
                     Err(error) => return Err(error),
                 }
                 Ok::<_, StoreError>(claim(&store, &job(pid), &worker(1), HOUR).await.number)
