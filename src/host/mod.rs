@@ -1,6 +1,7 @@
 //! The host: processes, caches, limits, and what can be known of it.
 
 mod caches;
+mod cgroup;
 mod guardian;
 mod identity;
 mod memory;
@@ -12,6 +13,7 @@ mod storage;
 mod supervisor;
 
 pub use caches::{DiskCounters, drop_all, evict_tree, wait_disk_idle};
+pub use cgroup::{Cgroup, Limits};
 pub use guardian::{Guardian, end_leftovers};
 pub(crate) use identity::processes_in;
 pub use identity::{Identity, boot_id};

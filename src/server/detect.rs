@@ -9,26 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Output, Spawn};
-
-/// Whose server it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flavor {
-    /// MariaDB.
-    MariaDb,
-    /// MySQL, or Percona Server, which takes the same settings.
-    MySql,
-}
-
-impl Flavor {
-    /// The name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MariaDb => "MariaDB",
-            Self::MySql => "MySQL",
-        }
-    }
-}
+use crate::space::Flavor;
 
 /// A version; ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -138,9 +119,16 @@ impl ServerBinary {
         }
         let prefix = self.path.parent().and_then(Path::parent);
         for name in ["mariadb-install-db", "mysql_install_db"] {
-            let beside = ["bin", "scripts", "sbin"]
+            let beside = self
+                .path
+                .parent()
+                .map(|folder| folder.join(name))
                 .into_iter()
-                .filter_map(|folder| Some(prefix?.join(folder).join(name)))
+                .chain(
+                    ["bin", "scripts"]
+                        .into_iter()
+                        .filter_map(|folder| Some(prefix?.join(folder).join(name))),
+                )
                 .find(|path| path.is_file());
             if let Some(path) = beside.or_else(|| on_path(name)) {
                 return Ok(Some(path));

@@ -3,6 +3,7 @@
 mod client;
 mod data_dir;
 mod detect;
+mod facts;
 mod failure;
 mod install;
 mod instance;
@@ -15,8 +16,10 @@ mod template;
 mod user;
 mod variables;
 
+pub use crate::space::Flavor;
 pub use client::{Client, ClientError, TextRow};
-pub use detect::{Flavor, ServerBinary, Version};
+pub use detect::{ServerBinary, Version};
+pub use facts::server_facts;
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
 pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure};
 pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, canonical, private_cnf};

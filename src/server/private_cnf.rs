@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::detect::Flavor;
 use super::load_settings::{is_capacity_or_load, reason_to_drop};
+use crate::space::Flavor;
 
 /// One setting of the user's my.cnf.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,9 +43,11 @@ impl SocketDir {
 
     /// Makes one in `folder`; none where that is too long or cannot be used.
     fn inside(folder: &Path, run_as: Option<&RunAs>) -> Result<Option<Self>> {
+        let private = std::fs::Permissions::from_mode(0o700);
         let Ok(made) = tempfile::Builder::new()
             .prefix(PREFIX)
             .rand_bytes(8)
+            .permissions(private)
             .tempdir_in(folder)
         else {
             return Ok(None);

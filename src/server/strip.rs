@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::client::{Client, ClientError};
-use super::detect::Flavor;
 use crate::error::{Error, IoContext, Result};
+use crate::space::Flavor;
 
 /// Files a server makes anew, or reads to find its primary, its id, or its last state.
 const FILES: [&str; 9] = [

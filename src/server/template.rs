@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::data_dir::{TEMPLATE_MARKER, TRIAL_MARKER, create, make_read_only, must_be_ours, remove, tree};
-use super::detect::{Flavor, ServerBinary};
+use super::detect::ServerBinary;
 use super::failure::recovered_from_crash;
 use super::install::{copy_users_data, install};
 use super::instance::{Instance, InstanceSpec};
@@ -19,6 +19,7 @@ use super::strip::{refuse_remote_tables, strip_files, strip_rows, take_over_acco
 use super::user::ServerUser;
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Guardian, boot_id};
+use crate::space::Flavor;
 
 /// What a template's data come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
