@@ -122,7 +122,8 @@ impl Space {
         let Some(floor) = self.ground.durability else {
             return Ok(());
         };
-        let class = classify(|name| effective.get(name).cloned());
+        let counts = |name: &str| !self.ground.permitted.iter().any(|p| p == name);
+        let class = classify(|name| effective.get(name).filter(|_| counts(name)).cloned());
         if class <= floor {
             return Ok(());
         }

@@ -22,6 +22,8 @@ pub struct Ground {
     pub limits: BTreeMap<String, (f64, f64)>,
     /// No configuration may be less safe than this.
     pub durability: Option<DurabilityClass>,
+    /// Variables whose unsafe values are explicitly permitted: they do not count for the class above.
+    pub permitted: Vec<String>,
 }
 
 impl Scope for Ground {

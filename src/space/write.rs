@@ -101,8 +101,8 @@ impl Space {
     }
 
     /// The expert's first guess for the machine class: the knobs' rules, snapped; where that breaks a constraint, the
-    /// largest size among the rules (the buffer pool) is lowered until everything fits, and where even its least value does
-    /// not fit, the other knobs go back to the baseline.
+    /// largest size among the rules (the buffer pool) is lowered until everything fits; where even its least value does not
+    /// fit, the other knobs go back to the baseline, and at last every size to its least.
     ///
     /// # Errors
     /// Where nothing of that is permitted: the breach of the smallest guess.
@@ -128,7 +128,16 @@ impl Space {
         };
         let base = self.snap(&self.default_configuration());
         let mut last = breach;
-        for others in [&guess, &base] {
+        let mut frugal = base.clone();
+        for other in &self.knobs {
+            if let Domain::Int { min, bytes: true, .. } = other.domain
+                && frugal.get(&other.name).is_some()
+            {
+                frugal.set(other.name.clone(), min);
+            }
+        }
+        let frugal = self.snap(&frugal);
+        for others in [&guess, &base, &frugal] {
             match self.lower(knob, start, others) {
                 Ok(found) => return Ok(found),
                 Err(breach) => last = breach,

@@ -1,0 +1,12 @@
+//! From space files to a space: for one machine class, one server and one baseline.
+
+mod bounds;
+mod feasible;
+mod knob;
+mod merge;
+mod names;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use run::{Inputs, LeftOut, Resolution, resolve};
