@@ -51,7 +51,8 @@ function thread_init(...)
 end
 
 local time = ffi.new("noctune_time")
-local clock, floor, log = ffi.C.noctune_clock, math.floor, math.log
+-- Called by way of the namespace: only such a call is compiled into the caller.
+local C, floor, log = ffi.C, math.floor, math.log
 local INVERSE_LN2 = 1 / math.log(2)
 local MONOTONIC = 1
 
@@ -81,18 +82,19 @@ end
 -- An event that is tried again after an error keeps its first start: the client waited all that time.
 local started, again = 0, false
 
-function event(...)
+-- One named argument: a call with `...` is not compiled, which made an event 1 µs dearer.
+function event(id)
    if memory[STOP] ~= 0 then
       return true
    end
    if again then
       again = false
    else
-      clock(MONOTONIC, time)
+      C.noctune_clock(MONOTONIC, time)
       started = tonumber(time.sec) * 1e6 + tonumber(time.nsec) * 1e-3
    end
-   local ends = script_event(...)
-   clock(MONOTONIC, time)
+   local ends = script_event(id)
+   C.noctune_clock(MONOTONIC, time)
    local us = tonumber(time.sec) * 1e6 + tonumber(time.nsec) * 1e-3 - started
    local i = COUNTERS + bucket(us)
    cells[i] = cells[i] + 1
