@@ -1,0 +1,119 @@
+//! Bayesian optimisation behind the contract of strategies.
+
+use super::model::{Model, Settings, TAG};
+use super::search::{Found, maximize};
+use crate::space::{Configuration, Point};
+use crate::strategy::history::{self, Known, arms};
+use crate::strategy::unit::any_left;
+use crate::strategy::{Proposal, ProposalPurpose, Recommendation, Search, Strategy, rng, sobol};
+
+/// An exact Gaussian process with expected improvement, and a second one for what fails.
+#[derive(Debug, Clone, Copy)]
+pub struct Bayes {
+    /// How the model is built.
+    pub settings: Settings,
+    /// Distinct configurations before the model proposes, the baseline and first guesses among them.
+    pub initial: usize,
+    /// Whether proposals stay near what was tried while little is known.
+    pub trust_region: bool,
+}
+
+impl Bayes {
+    fn model(&self, search: &Search<'_>) -> Option<Model> {
+        let mut rng = rng::generator(search, 0, "fit");
+        Model::fit(search, &arms(search.observations), self.settings, &mut rng)
+    }
+
+    /// Whether the model takes over: enough distinct configurations, and at least one that may be recommended.
+    fn is_ready(&self, search: &Search<'_>) -> bool {
+        let arms = arms(search.observations);
+        arms.len() >= self.initial && arms.iter().any(history::Arm::is_feasible)
+    }
+}
+
+impl Strategy for Bayes {
+    fn propose(&self, search: &Search<'_>, n: usize) -> Vec<Proposal> {
+        let mut known = Known::of(search);
+        let mut model = if n > 0 && self.is_ready(search) { self.model(search) } else { None };
+        let mut proposals = Vec::new();
+        while proposals.len() < n {
+            let modelled = model.as_mut().and_then(|model| self.modelled(search, model, &known, proposals.len()));
+            let proposal = match modelled {
+                Some(proposal) => Some(proposal),
+                None => sobol::next(search, &mut known).map(|(place, proposal)| Proposal {
+                    why: format!("{place}: too little is known for a model"),
+                    ..proposal
+                }),
+            };
+            let Some(proposal) = proposal else { break };
+            known.add(&proposal.configuration);
+            proposals.push(proposal);
+        }
+        proposals
+    }
+
+    fn recommend(&self, search: &Search<'_>) -> Option<Recommendation> {
+        let Some(model) = self.model(search) else { return history::best_by_mean(search) };
+        let incumbent = model.incumbent()?;
+        let (mean, sd) = model.in_unit(incumbent.belief);
+        Some(Recommendation {
+            trial: incumbent.trial,
+            configuration: incumbent.configuration.clone(),
+            mean,
+            sd: Some(sd),
+        })
+    }
+
+    fn fitted_noise(&self, search: &Search<'_>) -> Option<f64> {
+        self.model(search)?.noise()
+    }
+}
+
+impl Bayes {
+    /// The point with the highest acquisition; the model then expects it.
+    fn modelled(
+        &self,
+        search: &Search<'_>,
+        model: &mut Model,
+        known: &Known,
+        asked: usize,
+    ) -> Option<Proposal> {
+        let incumbent = model.incumbent()?.clone();
+        let mut rng = rng::generator(search, asked, "acquire");
+        let best = incumbent.belief.mean;
+        let found = maximize(search.space, model, best, known, self.trust_region, &mut rng).or_else(|| {
+            let configuration = any_left(search.space, known)?;
+            Some(Found {
+                point: search.space.encode(&configuration),
+                configuration,
+            })
+        })?;
+        let why = why(model, &found.point, &found.configuration, &incumbent.configuration, best);
+        model.expect(&found.point);
+        Some(Proposal {
+            model: history::remember(&found.configuration, Some((TAG, model.stored()))),
+            configuration: found.configuration,
+            purpose: ProposalPurpose::Explore,
+            why,
+        })
+    }
+}
+
+/// What the model expects there, and what differs from the best.
+fn why(model: &Model, point: &Point, new: &Configuration, old: &Configuration, best: f64) -> String {
+    let (belief, chance) = model.belief(point);
+    let (mean, sd) = model.in_unit(belief);
+    let (best, _) = model.in_unit(super::gp::Prediction { mean: best, sd: 1e-9 });
+    let mut changed: Vec<String> = new
+        .iter()
+        .filter(|(knob, value)| old.get(knob) != Some(value))
+        .map(|(knob, value)| format!("{knob} = {value}"))
+        .collect();
+    changed.extend(old.iter().filter(|(knob, _)| new.get(knob).is_none()).map(|(knob, _)| format!("no {knob}")));
+    format!(
+        "expected {mean:.4} \u{b1} {sd:.4} where the best is believed at {best:.4}, runs with a chance of {:.0} %; \
+         differs from the best in {}",
+        100.0 * chance,
+        changed.join(", ")
+    )
+}
