@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::data_dir::{create, tree};
 use super::instance::read_log;
+use super::strip::is_stripped;
 use super::template::TemplateSpec;
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Output, Spawn, processes_in};
@@ -100,7 +101,10 @@ pub(super) fn copy_users_data(source: &Path, data: &Path, spec: &TemplateSpec<'_
     for folder in &found.folders {
         create(&data.join(folder))?;
     }
-    for (file, _) in &found.files {
+    let top = |file: &Path| file.parent() == Some(Path::new(""));
+    let stripped = |file: &Path| top(file) && file.to_str().is_some_and(is_stripped);
+    // Left out before the first start of the copy: what names a primary must never be read, not even once.
+    for (file, _) in found.files.iter().filter(|(file, _)| !stripped(file)) {
         let to = data.join(file);
         fs::copy(source.join(file), &to).context(failed, &to)?;
     }

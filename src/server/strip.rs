@@ -21,7 +21,7 @@ const FILES: [&str; 9] = [
 ];
 
 /// Whether a file at the top of a data directory is stripped.
-fn is_stripped(name: &str) -> bool {
+pub(super) fn is_stripped(name: &str) -> bool {
     let numbered = |name: &str| {
         name.rsplit_once('.').is_some_and(|(stem, end)| {
             (end.len() >= 6 && end.bytes().all(|b| b.is_ascii_digit()) || end == "index" || end == "state")

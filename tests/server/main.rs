@@ -4,3 +4,4 @@ mod bench;
 mod death;
 mod failures;
 mod life;
+mod production;
