@@ -38,7 +38,9 @@ impl Strategy for Coordinates {
                 here: start.clone(),
                 last: None,
             };
-            let Err(Missing { configuration, next }) = walk.run() else { break };
+            let Err(Missing { configuration, next }) = walk.run() else {
+                break;
+            };
             let results = ledger.get(&configuration);
             let before = walk.last.map(|text| format!("{text}; ")).unwrap_or_default();
             proposals.push(Proposal {
@@ -107,7 +109,9 @@ impl Walk<'_> {
             let mut gained = false;
             // No range is longer than this many steps.
             for _ in 0..=(1.0 / step) as usize {
-                let Coordinate::Number(u) = self.search.space.encode(&self.here).0[k] else { return Ok(()) };
+                let Coordinate::Number(u) = self.search.space.encode(&self.here).0[k] else {
+                    return Ok(());
+                };
                 let to = (u + if *up { step } else { -step }).clamp(0.0, 1.0);
                 if !self.attempt(k, Coordinate::Number(to))? {
                     break;
@@ -153,7 +157,11 @@ impl Walk<'_> {
                 return Ok(kept);
             }
             // The one with fewer runs is measured again.
-            let (again, results) = if old.runs() < new.runs() { (&self.here, &old) } else { (&there, &new) };
+            let (again, results) = if old.runs() < new.runs() {
+                (&self.here, &old)
+            } else {
+                (&there, &new)
+            };
             if results.open > 0 {
                 return Ok(false);
             }
@@ -166,7 +174,9 @@ impl Walk<'_> {
 
     /// Whether two means lie too close to tell apart and another run is allowed.
     fn doubtful(&self, old: &Results, new: &Results) -> bool {
-        let (Some(a), Some(b)) = (old.mean(), new.mean()) else { return false };
+        let (Some(a), Some(b)) = (old.mean(), new.mean()) else {
+            return false;
+        };
         let error = self.ledger.noise * (1.0 / old.runs() as f64 + 1.0 / new.runs() as f64).sqrt();
         let apart = (a - b).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
         apart < error && old.runs().min(new.runs()) < self.strategy.runs
@@ -177,7 +187,10 @@ impl Walk<'_> {
 fn change(space: &Space, k: usize, old: &Configuration, new: &Configuration) -> String {
     let knob = &space.knobs()[space.dimension_knob(k)];
     let name = &knob.name;
-    let show = |c: &Configuration| c.get(name).map_or_else(|| "none".to_owned(), |value| knob.domain.show(value));
+    let show = |c: &Configuration| {
+        c.get(name)
+            .map_or_else(|| "none".to_owned(), |value| knob.domain.show(value))
+    };
     format!("{name} {} -> {}", show(old), show(new))
 }
 

@@ -159,7 +159,10 @@ pub(super) fn best_by_mean(search: &Search<'_>) -> Option<Recommendation> {
         let Some((first, mean)) = arm.runs.first().zip(mean(arm.runs.iter().map(|run| run.value))) else {
             continue;
         };
-        if best.as_ref().is_none_or(|best| better(search.goal, mean, best.mean)) {
+        if best
+            .as_ref()
+            .is_none_or(|best| better(search.goal, mean, best.mean))
+        {
             best = Some(Recommendation {
                 trial: first.trial,
                 configuration: arm.configuration,

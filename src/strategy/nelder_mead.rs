@@ -38,7 +38,9 @@ impl Strategy for NelderMead {
             return first(search, &known).into_iter().take(n).collect();
         };
         while proposals.len() < n {
-            let Some((configuration, count)) = self.missing(search, &start, &ledger) else { break };
+            let Some((configuration, count)) = self.missing(search, &start, &ledger) else {
+                break;
+            };
             ledger.open(&configuration);
             known.add(&configuration);
             proposals.push(Proposal {
@@ -61,7 +63,9 @@ pub(super) fn first(search: &Search<'_>, known: &Known) -> Option<Proposal> {
     let space = search.space;
     let configuration = known
         .legal(space, &space.encode(&space.default_configuration()))
-        .or_else(|| super::sobol::next(search, &mut known.clone()).map(|(_, proposal)| proposal.configuration))?;
+        .or_else(|| {
+            super::sobol::next(search, &mut known.clone()).map(|(_, proposal)| proposal.configuration)
+        })?;
     Some(Proposal {
         model: history::remember(&configuration, None),
         configuration,
@@ -72,9 +76,16 @@ pub(super) fn first(search: &Search<'_>, known: &Known) -> Option<Proposal> {
 
 impl NelderMead {
     /// The first configuration the replayed search has no result for, and how many evaluations came before it.
-    fn missing(&self, search: &Search<'_>, start: &Configuration, ledger: &Ledger) -> Option<(Configuration, usize)> {
+    fn missing(
+        &self,
+        search: &Search<'_>,
+        start: &Configuration,
+        ledger: &Ledger,
+    ) -> Option<(Configuration, usize)> {
         let base = search.space.encode(start);
-        let free: Vec<usize> = (0..base.0.len()).filter(|&k| matches!(base.0[k], Coordinate::Number(_))).collect();
+        let free: Vec<usize> = (0..base.0.len())
+            .filter(|&k| matches!(base.0[k], Coordinate::Number(_)))
+            .collect();
         if free.is_empty() {
             return None;
         }
@@ -90,7 +101,7 @@ impl NelderMead {
             count: &count,
         };
         let simplex = Simplex::new(self.vertices(search.space, &base, &free));
-        // Ends by the error of the missing result, or by the number of steps.
+        // It runs on after the missing result, without effect; argmin has no error for the first simplex.
         let _ = Executor::new(surface, simplex)
             .configure(|state| state.max_iters(self.iterations))
             .timer(false)
@@ -104,7 +115,11 @@ impl NelderMead {
         let mut vertices = vec![centre.clone()];
         for (place, &k) in free.iter().enumerate() {
             let mut vertex = centre.clone();
-            let inwards = if centre[place] + self.step <= 1.0 { 1.0 } else { -1.0 };
+            let inwards = if centre[place] + self.step <= 1.0 {
+                1.0
+            } else {
+                -1.0
+            };
             let mut length = self.step;
             loop {
                 vertex[place] = (centre[place] + inwards * length).clamp(0.0, 1.0);
@@ -151,12 +166,17 @@ impl CostFunction for Surface<'_> {
     type Output = f64;
 
     fn cost(&self, shares: &Self::Param) -> Result<f64, Error> {
+        if self.wanted.borrow().is_some() {
+            return Ok(WORSE_THAN_WORST);
+        }
         // The first vertex is the beginning itself, which may lie off the steps: its own result counts.
         let begins = *self.count.borrow() == 0;
         let configuration = if begins {
             self.start.clone()
         } else {
-            self.search.space.decode(&at(self.base, self.free, &shares.to_vec()))
+            self.search
+                .space
+                .decode(&at(self.base, self.free, &shares.to_vec()))
         };
         if !begins && self.search.space.permits(&configuration).is_err() {
             *self.count.borrow_mut() += 1;
@@ -165,15 +185,22 @@ impl CostFunction for Surface<'_> {
         let results = self.ledger.get(&configuration);
         if results.runs() + results.open == 0 {
             *self.wanted.borrow_mut() = Some(configuration);
-            return Err(Error::msg("no result yet"));
+            return Ok(WORSE_THAN_WORST);
         }
         *self.count.borrow_mut() += 1;
         // What is still being measured counts as bad until it is there; the replay corrects itself then.
-        Ok(results.mean().map_or(WORSE_THAN_WORST, |mean| -self.search.goal.oriented(level(mean))))
+        Ok(results
+            .mean()
+            .map_or(WORSE_THAN_WORST, |mean| -self.search.goal.oriented(level(mean))))
     }
 }
 
 /// Order-preserving, and within ±1500 for every finite value.
 fn level(value: f64) -> f64 {
-    value.signum() * if value.abs() > 1.0 { 1.0 + value.abs().ln() } else { value.abs() }
+    value.signum()
+        * if value.abs() > 1.0 {
+            1.0 + value.abs().ln()
+        } else {
+            value.abs()
+        }
 }

@@ -3,12 +3,12 @@
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
+use super::Strategy;
 use super::bayes::{Bayes, Prior, Settings};
 use super::coordinate::Coordinates;
 use super::nelder_mead::NelderMead;
 use super::random::Random;
 use super::sobol::Sobol;
-use super::Strategy;
 use crate::error::{Error, Problem, Result};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/strategies");
@@ -82,10 +82,15 @@ impl Preset {
         let table: toml::Table =
             toml::from_str(text).map_err(|error| Error::Input(Problem::new(error.to_string())))?;
         check_keys(&table)?;
-        let file: File = table.try_into().map_err(|error: toml::de::Error| Error::input(error.message()))?;
+        let file: File = table
+            .try_into()
+            .map_err(|error: toml::de::Error| Error::input(error.message()))?;
         if file.format != FORMAT {
-            return Err(Error::input(format!("this preset has format {}", file.format))
-                .next(format!("write it in format {FORMAT}, the only one this version reads")));
+            return Err(
+                Error::input(format!("this preset has format {}", file.format)).next(format!(
+                    "write it in format {FORMAT}, the only one this version reads"
+                )),
+            );
         }
         file.preset.check()?;
         Ok(file.preset)
@@ -140,15 +145,21 @@ impl Preset {
 fn check_keys(table: &toml::Table) -> Result<()> {
     let kinds = || KEYS.iter().map(|(kind, _)| *kind);
     let Some(kind) = table.get("kind").and_then(toml::Value::as_str) else {
-        return Err(Error::input("the preset has no \"kind\"")
-            .next(format!("write kind = one of {}", kinds().collect::<Vec<_>>().join(", "))));
+        return Err(Error::input("the preset has no \"kind\"").next(format!(
+            "write kind = one of {}",
+            kinds().collect::<Vec<_>>().join(", ")
+        )));
     };
     let Some((_, keys)) = KEYS.iter().find(|(name, _)| *name == kind) else {
         return Err(unknown("kind", kind, kinds()));
     };
     for key in table.keys() {
         if key != "format" && key != "kind" && !keys.contains(&key.as_str()) {
-            return Err(unknown("key", key, ["format", "kind"].into_iter().chain(keys.iter().copied())));
+            return Err(unknown(
+                "key",
+                key,
+                ["format", "kind"].into_iter().chain(keys.iter().copied()),
+            ));
         }
     }
     Ok(())
@@ -178,8 +189,10 @@ pub fn load(text: &str) -> Result<Box<dyn Strategy>> {
 
 /// Names of the embedded presets, sorted.
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> =
-        EMBEDDED.files().filter_map(|file| file.path().to_str()?.strip_suffix(".toml")).collect();
+    let mut names: Vec<&str> = EMBEDDED
+        .files()
+        .filter_map(|file| file.path().to_str()?.strip_suffix(".toml"))
+        .collect();
     names.sort_unstable();
     names
 }
@@ -209,7 +222,8 @@ mod tests {
 
     #[test]
     fn an_unknown_key_names_the_likely_one() {
-        let error = Preset::parse("format = 1\nkind = \"coordinate\"\nstp = 0.2\nmin-step = 0.1\nruns = 1\n").unwrap_err();
+        let error = Preset::parse("format = 1\nkind = \"coordinate\"\nstp = 0.2\nmin-step = 0.1\nruns = 1\n")
+            .unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("did you mean \"step\"?"), "{error}");
     }

@@ -53,7 +53,9 @@ impl Ledger {
         let mut results: HashMap<String, Results> = HashMap::new();
         for observation in search.observations {
             let ran = fingerprint(&observation.configuration);
-            let other = asked(observation).filter(|asked| *asked != ran).map(str::to_owned);
+            let other = asked(observation)
+                .filter(|asked| *asked != ran)
+                .map(str::to_owned);
             for key in std::iter::once(ran).chain(other) {
                 let entry = results.entry(key).or_default();
                 entry.first.get_or_insert(observation.trial);
@@ -77,7 +79,10 @@ impl Ledger {
 
     /// What is known of `configuration`.
     pub(super) fn get(&self, configuration: &Configuration) -> Results {
-        self.results.get(&fingerprint(configuration)).cloned().unwrap_or_default()
+        self.results
+            .get(&fingerprint(configuration))
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Takes note that one more run of `configuration` was asked for.
@@ -110,8 +115,17 @@ fn noise<'a>(all: impl Iterator<Item = &'a Results>) -> f64 {
 /// Where a replayed search begins: the best configuration among the observations before the strategy's own proposals
 /// (those whose model has `tag`).
 pub(super) fn beginning(search: &Search<'_>, tag: &str) -> Option<Configuration> {
-    let own = |observation: &Observation| observation.model.as_ref().is_some_and(|model| model.get(tag).is_some());
-    let count = search.observations.iter().position(own).unwrap_or(search.observations.len());
+    let own = |observation: &Observation| {
+        observation
+            .model
+            .as_ref()
+            .is_some_and(|model| model.get(tag).is_some())
+    };
+    let count = search
+        .observations
+        .iter()
+        .position(own)
+        .unwrap_or(search.observations.len());
     let before = Search {
         observations: &search.observations[..count],
         ..*search
@@ -130,5 +144,7 @@ pub(super) fn beats(goal: Goal, a: Option<f64>, b: Option<f64>) -> bool {
 
 /// New where nothing is known of a configuration, else a repeat.
 pub(super) fn purpose(results: &Results) -> ProposalPurpose {
-    results.first.map_or(ProposalPurpose::Explore, |of| ProposalPurpose::Repeat { of })
+    results
+        .first
+        .map_or(ProposalPurpose::Explore, |of| ProposalPurpose::Repeat { of })
 }

@@ -20,7 +20,9 @@ impl<'a> Snapper<'a> {
     /// For `space`.
     pub(super) fn new(space: &'a Space) -> Self {
         let knobs = space.knobs();
-        let owners: Vec<usize> = (0..space.dimensions().len()).map(|i| space.dimension_knob(i)).collect();
+        let owners: Vec<usize> = (0..space.dimensions().len())
+            .map(|i| space.dimension_knob(i))
+            .collect();
         let spans = (0..knobs.len())
             .map(|knob| {
                 let begin = owners.partition_point(|&owner| owner < knob);
@@ -60,7 +62,10 @@ impl<'a> Snapper<'a> {
                     Coordinate::Number(_) | Coordinate::Inactive => Coordinate::Number(0.0),
                 }));
             } else {
-                let value = knob.domain.decode(coordinates).unwrap_or_else(|| knob.snap(&knob.fallback()));
+                let value = knob
+                    .domain
+                    .decode(coordinates)
+                    .unwrap_or_else(|| knob.snap(&knob.fallback()));
                 snapped.extend(knob.domain.encode(&value));
             }
         }
@@ -80,7 +85,10 @@ impl<'a> Snapper<'a> {
                 Some(fixed) => Some(fixed.clone()),
                 None => knob.domain.decode(&point.0[self.spans[index].clone()]),
             };
-            configuration.set(knob.name.clone(), value.unwrap_or_else(|| knob.snap(&knob.fallback())));
+            configuration.set(
+                knob.name.clone(),
+                value.unwrap_or_else(|| knob.snap(&knob.fallback())),
+            );
         }
         for &index in &self.conditional {
             if !self.space.is_active(index, &configuration) {
@@ -119,7 +127,11 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for _ in 0..500 {
             let point = random_point(space.dimensions(), &mut rng);
-            assert_eq!(snapper.snap(&point), space.encode(&space.decode(&point)), "{point:?}");
+            assert_eq!(
+                snapper.snap(&point),
+                space.encode(&space.decode(&point)),
+                "{point:?}"
+            );
         }
     }
 }

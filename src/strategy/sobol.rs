@@ -16,7 +16,9 @@ impl Strategy for Sobol {
         let mut known = Known::of(search);
         let mut proposals = Vec::new();
         while proposals.len() < n {
-            let Some((index, proposal)) = next(search, &mut known) else { break };
+            let Some((index, proposal)) = next(search, &mut known) else {
+                break;
+            };
             proposals.push(Proposal {
                 why: format!("{index}: spread evenly over the whole space"),
                 ..proposal
@@ -39,7 +41,10 @@ pub(super) fn next(search: &Search<'_>, known: &mut Known) -> Option<(String, Pr
     let last = used.saturating_mul(4).saturating_add(ATTEMPTS).min(1 << 16);
     let by_sequence = (0..last).find_map(|index| {
         let configuration = known.legal(search.space, &sobol_point(dimensions, index, seed))?;
-        Some((format!("point {} of a quasi-random sequence", index + 1), configuration))
+        Some((
+            format!("point {} of a quasi-random sequence", index + 1),
+            configuration,
+        ))
     });
     let (place, configuration) = by_sequence.or_else(|| {
         let configuration = any_left(search.space, known)?;

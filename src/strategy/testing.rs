@@ -112,8 +112,16 @@ pub(super) fn throughput(c: &Configuration) -> Option<f64> {
     let io = share("io", 100.0, 20000.0);
     let threads = share("threads", 1.0, 64.0);
     let mut loss = 1.2 * (1.0 - pool).powi(2) + 0.2 * (n("dirty") / 90.0 - 0.6).powi(2);
-    loss += if is("flush", "v2") { (io - 0.8).powi(2) } else { 0.2 + 0.5 * (io - 0.3).powi(2) };
-    loss += if is("mode", "v1") { (threads - 0.8).powi(2) } else { 0.15 + 0.4 * (threads - 0.4).powi(2) };
+    loss += if is("flush", "v2") {
+        (io - 0.8).powi(2)
+    } else {
+        0.2 + 0.5 * (io - 0.3).powi(2)
+    };
+    loss += if is("mode", "v1") {
+        (threads - 0.8).powi(2)
+    } else {
+        0.15 + 0.4 * (threads - 0.4).powi(2)
+    };
     Some(1000.0 * (-loss).exp())
 }
 

@@ -21,7 +21,12 @@ pub(super) fn coordinate(dimension: &Dimension, u: f64) -> Coordinate {
 
 /// A point drawn uniformly, no coordinate inactive.
 pub(super) fn random_point(dimensions: &[Dimension], rng: &mut impl Rng) -> Point {
-    Point(dimensions.iter().map(|dimension| coordinate(dimension, rng.random())).collect())
+    Point(
+        dimensions
+            .iter()
+            .map(|dimension| coordinate(dimension, rng.random()))
+            .collect(),
+    )
 }
 
 /// Point `index` of the Owen-scrambled Sobol sequence of `seed` (Burley, "Practical Hash-based Owen Scrambling", 2020).
@@ -32,7 +37,12 @@ pub(super) fn sobol_point(dimensions: &[Dimension], index: u32, seed: u32) -> Po
         // Beyond the table's dimensions the sequence begins again under another scrambling.
         let seed = seed.wrapping_add((set / sets).wrapping_mul(0x9e37_79b9));
         let shares = sobol_burley::sample_4d(index, set % sets, seed);
-        point.extend(block.iter().zip(shares).map(|(dimension, u)| coordinate(dimension, f64::from(u))));
+        point.extend(
+            block
+                .iter()
+                .zip(shares)
+                .map(|(dimension, u)| coordinate(dimension, f64::from(u))),
+        );
     }
     Point(point)
 }

@@ -45,8 +45,12 @@ impl Stored {
         observations.iter().rev().find_map(|observation| {
             let value = observation.model.as_ref()?.get(TAG)?;
             let numbers = |key: &str| -> Option<Vec<f64>> {
-                let numbers: Vec<f64> =
-                    value.get(key)?.as_array()?.iter().map(Value::as_f64).collect::<Option<_>>()?;
+                let numbers: Vec<f64> = value
+                    .get(key)?
+                    .as_array()?
+                    .iter()
+                    .map(Value::as_f64)
+                    .collect::<Option<_>>()?;
                 (numbers.len() == width + 2).then_some(numbers)
             };
             Some(Self {
@@ -104,8 +108,14 @@ impl Model {
         if rows.width() == 0 {
             return None;
         }
-        let points: Vec<Point> = arms.iter().map(|arm| search.space.encode(&arm.configuration)).collect();
-        let values: Vec<f64> = arms.iter().flat_map(|arm| arm.runs.iter().map(|run| run.value)).collect();
+        let points: Vec<Point> = arms
+            .iter()
+            .map(|arm| search.space.encode(&arm.configuration))
+            .collect();
+        let values: Vec<f64> = arms
+            .iter()
+            .flat_map(|arm| arm.runs.iter().map(|run| run.value))
+            .collect();
         if values.is_empty() {
             return None;
         }
@@ -191,7 +201,10 @@ impl Model {
 
     /// The contender with the highest belief.
     pub(super) fn incumbent(&self) -> Option<&Contender> {
-        self.contenders.iter().rev().max_by(|a, b| a.belief.mean.total_cmp(&b.belief.mean))
+        self.contenders
+            .iter()
+            .rev()
+            .max_by(|a, b| a.belief.mean.total_cmp(&b.belief.mean))
     }
 
     /// Every configuration tried or being tried, one row each.
@@ -219,7 +232,10 @@ impl Model {
     pub(super) fn belief(&self, point: &Point) -> (Prediction, f64) {
         let mut at = self.rows.emptied();
         at.push(point);
-        let chance = self.feasibility.as_ref().map_or(1.0, |model| model.log_probability(&at)[0].exp());
+        let chance = self
+            .feasibility
+            .as_ref()
+            .map_or(1.0, |model| model.log_probability(&at)[0].exp());
         (self.posterior.predict(&at)[0], chance)
     }
 
@@ -227,7 +243,10 @@ impl Model {
     pub(super) fn in_unit(&self, belief: Prediction) -> (f64, f64) {
         let scaled = self.warp.backward(belief.mean);
         let sd = self.warp.deviation_backward(belief.mean, belief.sd);
-        (self.scale.backward(scaled), self.scale.deviation_backward(scaled, sd))
+        (
+            self.scale.backward(scaled),
+            self.scale.deviation_backward(scaled, sd),
+        )
     }
 
     /// The fitted standard deviation between runs at the incumbent, as a share of its value.
@@ -259,7 +278,10 @@ impl Feasibility {
         full: bool,
         rng: &mut impl Rng,
     ) -> Option<Self> {
-        let signs: Vec<f64> = arms.iter().map(|arm| if arm.is_feasible() { 1.0 } else { -1.0 }).collect();
+        let signs: Vec<f64> = arms
+            .iter()
+            .map(|arm| if arm.is_feasible() { 1.0 } else { -1.0 })
+            .collect();
         let centre = signs.iter().sum::<f64>() / signs.len().max(1) as f64;
         // Of values that are +1 or -1.
         let spread = (1.0 - centre * centre).sqrt();

@@ -61,8 +61,9 @@ pub(in crate::strategy) fn maximize(
     };
 
     let seed: u32 = rng.random();
-    let mut points: Vec<Point> =
-        (0..SPREAD).map(|index| snapper.snap(&sobol_point(dimensions, index, seed))).collect();
+    let mut points: Vec<Point> = (0..SPREAD)
+        .map(|index| snapper.snap(&sobol_point(dimensions, index, seed)))
+        .collect();
     let mut leaders: Vec<_> = model.contenders().iter().collect();
     leaders.sort_by(|a, b| b.belief.mean.total_cmp(&a.belief.mean));
     for leader in leaders.iter().take(BEST) {
@@ -94,12 +95,16 @@ pub(in crate::strategy) fn maximize(
         let scores = score(&children);
         for (place, (value, found)) in kept.iter_mut().enumerate() {
             let mine = place * CHILDREN..(place + 1) * CHILDREN;
-            let mut better: Vec<(f64, &Point)> =
-                scores[mine.clone()].iter().copied().zip(&children[mine]).filter(|(s, _)| s > value).collect();
+            let mut better: Vec<(f64, &Point)> = scores[mine.clone()]
+                .iter()
+                .copied()
+                .zip(&children[mine])
+                .filter(|(s, _)| s > value)
+                .collect();
             better.sort_by(descending);
-            let legal = better.into_iter().find_map(|(score, point)| {
-                Some((score, point, known.legal(space, point)?))
-            });
+            let legal = better
+                .into_iter()
+                .find_map(|(score, point)| Some((score, point, known.legal(space, point)?)));
             if let Some((score, point, configuration)) = legal {
                 *value = score;
                 *found = Found {
@@ -109,7 +114,9 @@ pub(in crate::strategy) fn maximize(
             }
         }
     }
-    kept.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
+    kept.into_iter()
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, found)| found)
 }
 
 fn descending<T>(a: &(f64, T), b: &(f64, T)) -> Ordering {
@@ -177,7 +184,11 @@ impl<'a> Region<'a> {
                 Dimension::Number { steps, .. } => steps.is_none_or(|steps| steps > 5),
             })
             .collect();
-        (radius <= 0.5 && counts.contains(&true)).then_some(Self { tried, counts, radius })
+        (radius <= 0.5 && counts.contains(&true)).then_some(Self {
+            tried,
+            counts,
+            radius,
+        })
     }
 
     fn distance(&self, row: &[f64]) -> f64 {

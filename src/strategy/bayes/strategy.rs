@@ -34,10 +34,16 @@ impl Bayes {
 impl Strategy for Bayes {
     fn propose(&self, search: &Search<'_>, n: usize) -> Vec<Proposal> {
         let mut known = Known::of(search);
-        let mut model = if n > 0 && self.is_ready(search) { self.model(search) } else { None };
+        let mut model = if n > 0 && self.is_ready(search) {
+            self.model(search)
+        } else {
+            None
+        };
         let mut proposals = Vec::new();
         while proposals.len() < n {
-            let modelled = model.as_mut().and_then(|model| self.modelled(search, model, &known, proposals.len()));
+            let modelled = model
+                .as_mut()
+                .and_then(|model| self.modelled(search, model, &known, proposals.len()));
             let proposal = match modelled {
                 Some(proposal) => Some(proposal),
                 None => sobol::next(search, &mut known).map(|(place, proposal)| Proposal {
@@ -53,7 +59,9 @@ impl Strategy for Bayes {
     }
 
     fn recommend(&self, search: &Search<'_>) -> Option<Recommendation> {
-        let Some(model) = self.model(search) else { return history::best_by_mean(search) };
+        let Some(model) = self.model(search) else {
+            return history::best_by_mean(search);
+        };
         let incumbent = model.incumbent()?;
         let (mean, sd) = model.in_unit(incumbent.belief);
         Some(Recommendation {
@@ -81,14 +89,21 @@ impl Bayes {
         let incumbent = model.incumbent()?.clone();
         let mut rng = rng::generator(search, asked, "acquire");
         let best = incumbent.belief.mean;
-        let found = maximize(search.space, model, best, known, self.trust_region, &mut rng).or_else(|| {
-            let configuration = any_left(search.space, known)?;
-            Some(Found {
-                point: search.space.encode(&configuration),
-                configuration,
-            })
-        })?;
-        let why = why(model, &found.point, &found.configuration, &incumbent.configuration, best);
+        let found =
+            maximize(search.space, model, best, known, self.trust_region, &mut rng).or_else(|| {
+                let configuration = any_left(search.space, known)?;
+                Some(Found {
+                    point: search.space.encode(&configuration),
+                    configuration,
+                })
+            })?;
+        let why = why(
+            model,
+            &found.point,
+            &found.configuration,
+            &incumbent.configuration,
+            best,
+        );
         model.expect(&found.point);
         Some(Proposal {
             model: history::remember(&found.configuration, Some((TAG, model.stored()))),
@@ -109,7 +124,11 @@ fn why(model: &Model, point: &Point, new: &Configuration, old: &Configuration, b
         .filter(|(knob, value)| old.get(knob) != Some(value))
         .map(|(knob, value)| format!("{knob} = {value}"))
         .collect();
-    changed.extend(old.iter().filter(|(knob, _)| new.get(knob).is_none()).map(|(knob, _)| format!("no {knob}")));
+    changed.extend(
+        old.iter()
+            .filter(|(knob, _)| new.get(knob).is_none())
+            .map(|(knob, _)| format!("no {knob}")),
+    );
     format!(
         "expected {mean:.4} \u{b1} {sd:.4} where the best is believed at {best:.4}, runs with a chance of {:.0} %; \
          differs from the best in {}",
