@@ -11,6 +11,8 @@ mod setting;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod write_tests;
 
 pub use dialect::Dialect;
 pub use diff::{Difference, diff, same_value};

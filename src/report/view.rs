@@ -2,80 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::format::{number, percent};
-use crate::plan::{Arm, Fact, Facts, FailureGroup, Purpose, RunNoise, Standing, State, Verdict, failures};
+use super::Conclusion;
+use crate::plan::{Arm, Fact, Facts, FailureGroup, Purpose, RunNoise, State, failures};
 use crate::space::{Configuration, Value};
-use crate::stats::Interval;
 use crate::strategy::{Goal, TrialNumber};
 use crate::study::Objective;
 use crate::trial::{Measurement, Outcome, Phase, PhaseTime, Warning};
 use crate::units::UtcMillis;
-
-/// What the plan concluded.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Conclusion {
-    /// In words, one line or more.
-    pub text: String,
-    /// Confirmed ratio of the best to the baseline; above 1 is better.
-    pub over_baseline: Option<Interval>,
-    /// Confirmed ratio of the best to the rule of thumb; above 1 is better.
-    pub over_rule_of_thumb: Option<Interval>,
-    /// Trial that ran the best configuration; none before anything was measured.
-    pub best: Option<TrialNumber>,
-}
-
-impl Conclusion {
-    /// Of a study that has ended.
-    pub fn of(verdict: &Verdict) -> Self {
-        let mut text = verdict.line();
-        if let Some(detail) = &verdict.detail {
-            text.push_str(&format!("\n{detail}"));
-        }
-        if let Some(note) = &verdict.rule_note {
-            text.push_str(&format!("\nagainst the rule of thumb: {note}"));
-        }
-        if let Some(resolution) = verdict.resolution.filter(|resolution| resolution.is_finite()) {
-            text.push_str(&format!(
-                "\nthe {} blocks were expected to tell a gain of {}",
-                verdict.blocks,
-                percent(resolution)
-            ));
-        }
-        Self {
-            text,
-            over_baseline: verdict.gain,
-            over_rule_of_thumb: verdict.gain_over_rule,
-            best: verdict.best.as_ref().map(|best| best.trial),
-        }
-    }
-
-    /// Of a study that is under way: what is believed, called so.
-    pub fn believed(standing: Option<&Standing>) -> Self {
-        let Some(standing) = standing else {
-            return Self {
-                text: "nothing is measured yet".to_owned(),
-                ..Self::default()
-            };
-        };
-        let ratio = standing.ratio.filter(|ratio| ratio.iter().all(|x| x.is_finite()));
-        let text = match ratio {
-            _ if standing.is_baseline => "the baseline is believed best so far".to_owned(),
-            Some([point, low, high]) => format!(
-                "trial {} is believed best so far: × {} ({} to {}) against the baseline, not confirmed",
-                standing.trial,
-                number(point),
-                number(low),
-                number(high)
-            ),
-            None => format!("trial {} is believed best so far, not confirmed", standing.trial),
-        };
-        Self {
-            text,
-            best: Some(standing.trial),
-            ..Self::default()
-        }
-    }
-}
 
 /// Everything a report is made of.
 #[derive(Clone, Copy)]
