@@ -13,13 +13,17 @@
 //! The plan is a pure function of what is stored: nothing about the night is remembered in a running process.
 //! `ARCHITECTURE.md` describes the folders and the direction of dependencies.
 
+pub mod cli;
 pub mod error;
+pub mod handover;
 pub mod host;
 pub mod mycnf;
 pub mod night;
 pub mod plan;
 pub mod report;
+pub mod runner;
 pub mod server;
+pub mod setup;
 pub mod space;
 pub mod stats;
 pub mod store;

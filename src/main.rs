@@ -1,1 +1,31 @@
-fn main() {}
+//! The `noctune` program: parse, run a command, map an error to an exit code.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use noctune::cli::{self, Cli};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // One thread runs everything: children carry a death signal that fires when the thread that made them ends,
+    // and this one lives as long as the process.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return fail(&noctune::error::Error::internal(format!(
+                "cannot start the runtime: {error}"
+            )));
+        }
+    };
+    match runtime.block_on(cli::run(cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail(&error),
+    }
+}
+
+fn fail(error: &noctune::error::Error) -> ExitCode {
+    // Nothing is left to be told when even standard error is gone.
+    let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    ExitCode::from(error.exit_code())
+}

@@ -10,7 +10,7 @@ use crate::error::{Error, IoContext, Result};
 /// Marker of a template.
 pub(super) const TEMPLATE_MARKER: &str = ".noctune-template";
 /// Marker of a trial's data directory.
-pub(super) const TRIAL_MARKER: &str = ".noctune-data";
+pub const TRIAL_MARKER: &str = ".noctune-data";
 
 /// Makes sure that `folder` is missing, empty, or marked as ours.
 ///
@@ -33,7 +33,7 @@ pub(super) fn must_be_ours(folder: &Path, marker: &str) -> Result<()> {
 }
 
 /// Removes all of a folder of ours (see [`must_be_ours`]), read-only parts too.
-pub(super) fn remove(folder: &Path, marker: &str) -> Result<()> {
+pub fn remove(folder: &Path, marker: &str) -> Result<()> {
     must_be_ours(folder, marker)?;
     make_writable(folder).context("cannot remove the data directory", folder)?;
     match fs::remove_dir_all(folder) {

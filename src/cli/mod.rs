@@ -1,0 +1,37 @@
+//! The commands: one file each.
+
+mod args;
+mod explain;
+mod open;
+mod output;
+mod report;
+mod session;
+mod shell;
+mod status;
+mod supervise;
+mod tune;
+mod wire;
+
+pub use args::{Cli, Color, Command, Global};
+
+use crate::error::Result;
+
+/// Runs the command; the exit code of one that ended as it should.
+///
+/// # Errors
+/// Whatever ends a command early; [`crate::error::Error::exit_code`] says how the process ends.
+pub async fn run(cli: Cli) -> Result<u8> {
+    let global = cli.global;
+    match cli.command {
+        Command::Tune { study, shared_host } => tune::run(&global, study.as_deref(), shared_host).await,
+        Command::Status { study } => status::run(&global, study.as_deref()).await,
+        Command::Report { study } => report::run(&global, study.as_deref()).await,
+        Command::Explain { trial, study } => explain::run(&global, trial, study.as_deref()).await,
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+        Command::Doctor { .. } | Command::Init { .. } | Command::Check { .. } | Command::Trial { .. } => {
+            Ok(0)
+        }
+        Command::Supervise => supervise::run(),
+    }
+}

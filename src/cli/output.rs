@@ -1,0 +1,34 @@
+//! Results go to standard output; a reader that went away (`| head`) is no error.
+
+use std::io::{ErrorKind, Write as _};
+
+use crate::error::{Error, Result};
+
+/// Writes `text` to standard output, with a line end if it has none.
+///
+/// # Errors
+/// Anything but a closed pipe.
+pub(super) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end))
+        .and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::host(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes `value` to standard output as one line of JSON.
+///
+/// # Errors
+/// As [`print`].
+pub(super) fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Error::internal(format!("the result cannot be written as JSON: {error}")))?;
+    print(&text)
+}

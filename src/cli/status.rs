@@ -1,0 +1,129 @@
+//! `noctune status`: where a study stands, also while it runs.
+
+use serde::Serialize;
+
+use super::open::OpenStudy;
+use super::{Global, output};
+use crate::error::Result;
+use crate::plan::{Next, State, expected_left, next, standing};
+use crate::setup::is_gone;
+
+/// Where a study stands.
+#[derive(Debug, Serialize)]
+struct Status {
+    format: u32,
+    study: String,
+    folder: String,
+    /// `running`, `interrupted` (a trial was begun and its worker is gone), `unfinished`, or `done`.
+    state: &'static str,
+    ended: usize,
+    measured: usize,
+    running_trial: Option<u64>,
+    running_purpose: Option<&'static str>,
+    spent_seconds: f64,
+    budget_seconds: f64,
+    left_seconds: f64,
+    metric: String,
+    best_trial: Option<u64>,
+    best: Option<f64>,
+    ratio: Option<[f64; 3]>,
+    verdict: Option<String>,
+}
+
+/// Prints it.
+pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
+    let study = OpenStudy::find(global, study).await?;
+    let inputs = study.inputs();
+    let facts = &study.facts;
+    let open = study.store.open_jobs(&study.record.name).await?;
+    let alive = open
+        .iter()
+        .find(|job| !job.expired && !is_gone(&job.worker, &study.frozen.environment.hostname));
+    let verdict = match next(&inputs, facts) {
+        Next::Done(verdict) => Some(verdict.line()),
+        Next::Job(_) | Next::Wait => None,
+    };
+    let state = match (&verdict, alive, open.is_empty()) {
+        (Some(_), _, true) => "done",
+        (_, Some(_), _) => "running",
+        (_, None, false) => "interrupted",
+        (None, None, true) => "unfinished",
+    };
+    let standing = standing(&inputs, facts);
+    let status = Status {
+        format: 1,
+        study: study.record.name.clone(),
+        folder: study.folder.display().to_string(),
+        state,
+        ended: facts.jobs.iter().filter(|fact| fact.state != State::Open).count(),
+        measured: facts
+            .jobs
+            .iter()
+            .filter(|fact| {
+                fact.outcome()
+                    .is_some_and(|outcome| outcome.measurement().is_some())
+            })
+            .count(),
+        running_trial: alive.map(|job| job.number),
+        running_purpose: alive.map(|job| job.job.purpose.name()),
+        spent_seconds: facts.seconds(),
+        budget_seconds: inputs.settings.budget_seconds,
+        left_seconds: if state == "done" {
+            0.0
+        } else {
+            expected_left(&inputs, facts)
+        },
+        metric: inputs.objective.name().to_owned(),
+        best_trial: standing.as_ref().map(|standing| standing.trial),
+        best: standing.as_ref().map(|standing| standing.value),
+        ratio: standing.as_ref().and_then(|standing| standing.ratio),
+        verdict,
+    };
+    if global.json {
+        output::print_json(&status)?;
+    } else {
+        output::print(&text(&status))?;
+    }
+    Ok(0)
+}
+
+fn text(status: &Status) -> String {
+    let mut lines = vec![format!(
+        "study {} ({}): {}",
+        status.study, status.folder, status.state
+    )];
+    lines.push(format!(
+        "  trials: {} ended, {} of them measured",
+        status.ended, status.measured
+    ));
+    if let (Some(trial), Some(purpose)) = (status.running_trial, status.running_purpose) {
+        lines.push(format!("  now:    trial {trial} ({purpose})"));
+    }
+    lines.push(format!(
+        "  time:   {} of {} spent on trials, about {} left",
+        minutes(status.spent_seconds),
+        minutes(status.budget_seconds),
+        minutes(status.left_seconds)
+    ));
+    if let (Some(trial), Some(best)) = (status.best_trial, status.best) {
+        let ratio = status.ratio.map_or_else(String::new, |[low, point, high]| {
+            format!(", x {point:.2} of the baseline (95 % interval {low:.2} to {high:.2}, not confirmed yet)")
+        });
+        lines.push(format!(
+            "  best:   trial {trial}, {} {best:.1}{ratio}",
+            status.metric
+        ));
+    }
+    if let Some(verdict) = &status.verdict {
+        lines.push(format!("  verdict: {verdict}"));
+    }
+    if status.state == "interrupted" || status.state == "unfinished" {
+        lines.push("  next:   run `noctune tune` with the same study file to go on".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn minutes(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    humantime::format_duration(std::time::Duration::from_secs(whole)).to_string()
+}

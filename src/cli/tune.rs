@@ -1,0 +1,350 @@
+//! `noctune tune`: runs or resumes a study.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::session::Session;
+use super::wire::{Parts, forgiven, trial_runner};
+use super::{Global, output};
+use crate::error::{Error, Problem, Result};
+use crate::handover::{Recommendation, hand_over, hand_over_nothing};
+use crate::host::Spawn;
+use crate::night::{Event, Night, now};
+use crate::plan::{Facts, Inputs, Settings, Verdict, VerdictKind, standing};
+use crate::server::{TRIAL_MARKER, remove_data};
+use crate::setup::{
+    Frozen, Prepared, Resolved, StudyFolder, StudySource, check_host, is_gone, prepare, resolve_study,
+    this_worker, write_atomically,
+};
+use crate::store::{self, DATABASE, Spool, Store, StudyRecord, WorkerId};
+use crate::study::{Study, Version, changes};
+
+/// How long the user's command at the end may take.
+const FINISH: Duration = Duration::from_secs(600);
+
+/// Runs or resumes the study of `file`, or the default study of this host.
+pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool) -> Result<u8> {
+    let source = StudySource::read(file)?;
+    source
+        .study
+        .check_budget(&source.text, &source.name, source.study.expected_trial_seconds())?;
+    let session = Session::begin(global, &source.study.study.name)?;
+    let stored = stored(global, &session.folder, &source.study.study.name).await?;
+    let shared = check_host(shared_host).await?;
+    if let Some(seen) = shared {
+        session.events.send(&Event::Warning {
+            text: format!("{seen}; single figures mean little here, pairs are what counts"),
+            next: None,
+        });
+    }
+    let frozen = stored.as_ref().map(|(_, frozen)| frozen);
+    let folder = session.folder.path();
+    let resolved = resolve_study(source, None, folder, &session.guardian, frozen, &session.events).await?;
+    let opened = store::open(&global.store, folder).await?;
+    for text in opened.warnings {
+        session.events.send(&Event::Warning { text, next: None });
+    }
+    let store = opened.store;
+    let (record, frozen) = enter(store.as_ref(), &session, &resolved, stored).await?;
+    let prepared = prepare(
+        resolved,
+        &session.folder,
+        &session.guardian,
+        &session.events,
+        &session.stop,
+    )
+    .await?;
+    let verdict = night(&session, store, &record, &frozen, prepared).await?;
+    tell(global, &verdict)
+}
+
+/// The study as the store knows it; none where it is new.
+async fn stored(global: &Global, folder: &StudyFolder, name: &str) -> Result<Option<(StudyRecord, Frozen)>> {
+    let local = global.store == "sqlite:";
+    if local && !folder.path().join(DATABASE).is_file() {
+        return Ok(None);
+    }
+    let opened = store::open(&global.store, folder.path()).await?;
+    let Some(record) = opened.store.study(name).await? else {
+        return Ok(None);
+    };
+    let frozen = Frozen::from_json(&record.frozen, name)?;
+    Ok(Some((record, frozen)))
+}
+
+/// Creates the study in the store, or compares it with the one that is there.
+async fn enter(
+    store: &dyn Store,
+    session: &Session,
+    resolved: &Resolved,
+    stored: Option<(StudyRecord, Frozen)>,
+) -> Result<(StudyRecord, Frozen)> {
+    let study = &resolved.source.study;
+    let identity = resolved.identity()?;
+    let frozen = resolved.frozen();
+    let (record, frozen) = match stored {
+        None => {
+            let record = StudyRecord {
+                name: study.study.name.clone(),
+                created: now(),
+                seed: study.study.seed,
+                file: study.to_toml()?,
+                identity,
+                frozen: frozen.to_json()?,
+            };
+            store.create(&record).await?;
+            (record, frozen)
+        }
+        Some((old, old_frozen)) => {
+            let old_study = Study::parse(&old.file, "the stored study file")?;
+            let before = Version {
+                study: &old_study,
+                identity: &old.identity,
+                space: &old_frozen.space,
+            };
+            let now = Version {
+                study,
+                identity: &identity,
+                space: &frozen.space,
+            };
+            let changes = changes(&before, &now);
+            if !changes.0.is_empty() {
+                session.events.send(&Event::Warning {
+                    text: format!("the study changed since it was begun:\n{changes}"),
+                    next: None,
+                });
+            }
+            changes.check()?;
+            warn_of_changed_host(session, &old_frozen, &frozen);
+            // The seed is the stored one: another seed would be another study.
+            let record = StudyRecord {
+                file: study.to_toml()?,
+                frozen: frozen.to_json()?,
+                ..old
+            };
+            store.update(&record).await?;
+            (record, frozen)
+        }
+    };
+    write_atomically(&session.folder.study_file(), &record.file)?;
+    Ok((record, frozen))
+}
+
+fn warn_of_changed_host(session: &Session, old: &Frozen, new: &Frozen) {
+    let (was, is) = (&old.environment, &new.environment);
+    let mut changed = Vec::new();
+    let mut compare = |what: &str, was: String, is: String| {
+        if was != is {
+            changed.push(format!("{what} {was} → {is}"));
+        }
+    };
+    compare("host", was.hostname.clone(), is.hostname.clone());
+    compare("kernel", was.kernel.clone(), is.kernel.clone());
+    compare("CPU", was.cpu.clone(), is.cpu.clone());
+    compare("cores", was.cores.to_string(), is.cores.to_string());
+    compare(
+        "governor",
+        format!("{:?}", was.governor),
+        format!("{:?}", is.governor),
+    );
+    compare(
+        "huge pages",
+        format!("{:?}", was.huge_pages),
+        format!("{:?}", is.huge_pages),
+    );
+    compare(
+        "swappiness",
+        format!("{:?}", was.swappiness),
+        format!("{:?}", is.swappiness),
+    );
+    let file_system = |storage: &Option<crate::host::Storage>| {
+        storage.as_ref().map_or_else(String::new, |s| {
+            format!("{} ({})", s.file_system, s.mount_options)
+        })
+    };
+    compare("file system", file_system(&was.storage), file_system(&is.storage));
+    if !changed.is_empty() {
+        session.events.send(&Event::Warning {
+            text: format!(
+                "this host is not as it was when the study began: {}",
+                changed.join(", ")
+            ),
+            next: Some(
+                "trials before and after may not be comparable; the confirmation is, since it is paired"
+                    .into(),
+            ),
+        });
+    }
+}
+
+async fn night(
+    session: &Session,
+    store: Arc<dyn Store>,
+    record: &StudyRecord,
+    frozen: &Frozen,
+    prepared: Prepared,
+) -> Result<Verdict> {
+    let Prepared {
+        resolved,
+        template,
+        user,
+    } = prepared;
+    let Resolved {
+        source,
+        binary,
+        environment,
+        objective,
+        workload,
+        strategy,
+        ..
+    } = resolved;
+    let settings = Settings {
+        seed: record.seed,
+        ..Settings::of(&source.study)
+    };
+    let baseline = frozen.space.default_configuration();
+    let inputs = Inputs {
+        settings: &settings,
+        objective: &objective,
+        space: &frozen.space,
+        strategy: strategy.as_ref(),
+        baseline: &baseline,
+        rule_of_thumb: frozen.rule_of_thumb.as_ref(),
+        candidates: &frozen.candidates,
+        host: &environment.hostname,
+        forgiven: 0,
+    };
+    let (facts, _) = store.facts(&record.name).await?;
+    let inputs = Inputs {
+        forgiven: forgiven(&inputs, &facts),
+        ..inputs
+    };
+    session.events.send(&Event::StudyStarted {
+        study: record.name.clone(),
+        resumed: !facts.jobs.is_empty(),
+        ended: ended(&facts),
+        spent_seconds: facts.seconds(),
+        budget_seconds: settings.budget_seconds,
+        max_trials: settings.max_trials,
+        metric: objective.name().to_owned(),
+    });
+    let mut runner = trial_runner(Parts {
+        source: &source,
+        frozen,
+        folder: &session.folder,
+        binary,
+        workload,
+        template,
+        user,
+        guardian: session.guardian.clone(),
+    });
+    let spool = Spool::new(session.folder.spool());
+    let gone = |worker: &WorkerId| is_gone(worker, &environment.hostname);
+    let after = |facts: &Facts| believe(session, frozen, &inputs, facts);
+    let night = Night {
+        study: &record.name,
+        folder: session.folder.path().to_owned(),
+        store: store.as_ref(),
+        spool: &spool,
+        worker: this_worker(&environment),
+        is_gone: &gone,
+        inputs: &inputs,
+        events: &session.events,
+        stop: session.stop.clone(),
+        after: &after,
+    };
+    let verdict = night.run(&mut runner).await?;
+    let (facts, _) = store.facts(&record.name).await?;
+    let written = match Recommendation::of_verdict(&verdict) {
+        Some(best) => hand_over(&best, frozen, &inputs, ended(&facts), &session.folder)?,
+        None => false,
+    };
+    if !written {
+        hand_over_nothing(&session.folder)?;
+    }
+    remove_data(&session.folder.data(), TRIAL_MARKER)?;
+    session.events.send(&Event::StudyEnded {
+        verdict: verdict.line(),
+        my_cnf: written.then(|| session.folder.my_cnf().display().to_string()),
+    });
+    finish(&source, &session.folder, &verdict).await?;
+    Ok(verdict)
+}
+
+fn ended(facts: &Facts) -> u64 {
+    facts.jobs.iter().filter(|fact| fact.outcome().is_some()).count() as u64
+}
+
+/// Rewrites the recommendation by what is believed now. A failure is told; the night goes on.
+fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts) {
+    let written =
+        match standing(inputs, facts).and_then(|standing| Recommendation::of_standing(&standing, facts)) {
+            Some(best) => hand_over(&best, frozen, inputs, ended(facts), &session.folder).map(|_| ()),
+            None => hand_over_nothing(&session.folder),
+        };
+    if let Err(error) = written {
+        session.events.send(&Event::Warning {
+            text: error.to_string(),
+            next: None,
+        });
+    }
+}
+
+/// Runs the user's command at the end, and waits for it; its failure is told and changes nothing.
+async fn finish(source: &StudySource, folder: &StudyFolder, verdict: &Verdict) -> Result<()> {
+    let command = &source.study.finish.run;
+    if command.is_empty() {
+        return Ok(());
+    }
+    let child = Spawn::new("/bin/sh")
+        .args(["-c", command.as_str()])
+        .env("NOCTUNE_STUDY", &source.study.study.name)
+        .env("NOCTUNE_FOLDER", folder.path())
+        .env("NOCTUNE_VERDICT", verdict.line())
+        .env("NOCTUNE_EXIT_CODE", verdict.exit_code().to_string())
+        .start();
+    let exit = match child {
+        Ok(mut child) => child.wait(FINISH).await,
+        Err(error) => Err(error),
+    };
+    match exit {
+        Ok(Some(exit)) if exit.success() => Ok(()),
+        Ok(Some(exit)) => Err(format!("it ended with {exit}")),
+        Ok(None) => Err(format!("it did not end within {} s", FINISH.as_secs())),
+        Err(error) => Err(error.to_string()),
+    }
+    .map_err(|why| {
+        Error::host(format!(
+            "the study is done, but the command at its end failed: {why}"
+        ))
+        .at("[finish] run")
+        .next(format!("everything is in {}", folder.path().display()))
+    })
+}
+
+/// Prints what was found; the exit code of the verdict.
+fn tell(global: &Global, verdict: &Verdict) -> Result<u8> {
+    if !global.json {
+        output::print(&verdict.to_string())?;
+    }
+    match verdict.kind {
+        VerdictKind::BaselineFailed | VerdictKind::EveryTrialFailed => Err(Error::EveryTrialFailed(problem(
+            verdict,
+            "look into trials/*/server.log of the study folder",
+        ))),
+        VerdictKind::HostProblem => Err(Error::Host(problem(
+            verdict,
+            "`noctune doctor` tells what this host lacks",
+        ))),
+        _ => Ok(verdict.exit_code()),
+    }
+}
+
+fn problem(verdict: &Verdict, next: &str) -> Problem {
+    let problem = Problem::new(verdict.line()).next(next);
+    match &verdict.detail {
+        Some(detail) => problem.at(detail.clone()),
+        None => problem,
+    }
+}

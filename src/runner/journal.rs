@@ -1,0 +1,181 @@
+//! What happens in a trial, phase by phase: deadlines, times, events.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::night::{Event, Events, now};
+use crate::strategy::TrialNumber;
+use crate::trial::{Cause, CauseKind, Outcome, Phase, PhaseTime, Warning};
+
+/// Why a phase did not end as it should.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Failure {
+    /// The trial has this outcome.
+    Outcome(Outcome),
+    /// The user wants to stop.
+    Stopped,
+}
+
+impl Failure {
+    /// A fault of the host, told in `text`.
+    pub(super) fn host(text: impl Into<String>) -> Self {
+        Self::Outcome(Outcome::HostFault {
+            cause: Cause::new(CauseKind::Other, text),
+        })
+    }
+}
+
+impl From<crate::error::Error> for Failure {
+    fn from(error: crate::error::Error) -> Self {
+        match error {
+            crate::error::Error::Interrupted => Self::Stopped,
+            other => Self::host(other.to_string()),
+        }
+    }
+}
+
+/// Keeps the times of the phases and tells them as they happen.
+pub(super) struct Journal<'a> {
+    trial: TrialNumber,
+    events: &'a Events,
+    stop: &'a CancellationToken,
+    /// Phases that ended, in order.
+    pub(super) phases: Vec<PhaseTime>,
+    /// What a person should know.
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl<'a> Journal<'a> {
+    pub(super) fn new(trial: TrialNumber, events: &'a Events, stop: &'a CancellationToken) -> Self {
+        Self {
+            trial,
+            events,
+            stop,
+            phases: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Runs a phase to its end, its deadline, or the user's stop, whichever comes first. `work` returns its result and
+    /// what is worth a note.
+    pub(super) async fn phase<T>(
+        &mut self,
+        phase: Phase,
+        deadline: Duration,
+        work: impl Future<Output = Result<(T, Option<String>), Failure>>,
+    ) -> Result<T, Failure> {
+        let stop = self.stop;
+        tokio::select! {
+            ended = self.timed(phase, deadline, work) => ended,
+            () = stop.cancelled() => Err(Failure::Stopped),
+        }
+    }
+
+    /// As [`Journal::phase`], but not cut short by the user's stop: what cleans up always runs to its end.
+    pub(super) async fn timed<T>(
+        &mut self,
+        phase: Phase,
+        deadline: Duration,
+        work: impl Future<Output = Result<(T, Option<String>), Failure>>,
+    ) -> Result<T, Failure> {
+        self.events.send(&Event::PhaseStarted {
+            trial: self.trial,
+            phase,
+            deadline_seconds: deadline.as_secs_f64(),
+        });
+        let began = now();
+        let clock = Instant::now();
+        let ended = tokio::time::timeout(deadline, work)
+            .await
+            .unwrap_or(Err(Failure::Outcome(deadline_missed(phase, deadline))));
+        let seconds = clock.elapsed().as_secs_f64();
+        self.phases.push(PhaseTime {
+            phase,
+            began,
+            seconds,
+        });
+        let note = match &ended {
+            Ok((_, note)) => note.clone(),
+            Err(Failure::Outcome(outcome)) => outcome.reason(),
+            Err(Failure::Stopped) => None,
+        };
+        self.events.send(&Event::PhaseEnded {
+            trial: self.trial,
+            phase,
+            seconds,
+            note,
+        });
+        ended.map(|(value, _)| value)
+    }
+
+    /// Notes what a person should know, and tells it.
+    pub(super) fn warn(&mut self, warning: Warning) {
+        self.events.send(&Event::Warning {
+            text: format!("trial {}: {}", self.trial, warning.text),
+            next: warning.next.clone(),
+        });
+        self.warnings.push(warning);
+    }
+}
+
+/// What a missed deadline means: resetting and cooling are the host's work, everything else the candidate's.
+fn deadline_missed(phase: Phase, deadline: Duration) -> Outcome {
+    match phase {
+        Phase::Check | Phase::Reset | Phase::Cool | Phase::Stop => Outcome::HostFault {
+            cause: Cause::new(
+                CauseKind::Other,
+                format!(
+                    "the phase {phase} did not end within {:.0} s",
+                    deadline.as_secs_f64()
+                ),
+            ),
+        },
+        Phase::Start
+        | Phase::Verify
+        | Phase::WarmUp
+        | Phase::Measure
+        | Phase::Collect
+        | Phase::CrashRecovery => Outcome::TimedOut { phase },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_missed_deadline_is_the_candidates_when_the_server_works_and_the_hosts_otherwise() {
+        let (events, stop) = (Events::default(), CancellationToken::new());
+        let mut journal = Journal::new(1, &events, &stop);
+        let never = std::future::pending::<Result<((), Option<String>), Failure>>;
+        let measured = journal
+            .phase(Phase::Measure, Duration::from_secs(5), never())
+            .await;
+        assert_eq!(
+            measured,
+            Err(Failure::Outcome(Outcome::TimedOut {
+                phase: Phase::Measure
+            }))
+        );
+        let reset = journal.phase(Phase::Reset, Duration::from_secs(5), never()).await;
+        assert!(
+            matches!(reset, Err(Failure::Outcome(Outcome::HostFault { .. }))),
+            "{reset:?}"
+        );
+        assert_eq!(journal.phases.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_raised_stop_ends_a_phase() {
+        let (events, stop) = (Events::default(), CancellationToken::new());
+        stop.cancel();
+        let mut journal = Journal::new(1, &events, &stop);
+        let never = std::future::pending::<Result<((), Option<String>), Failure>>();
+        assert_eq!(
+            journal.phase(Phase::WarmUp, Duration::from_secs(5), never).await,
+            Err(Failure::Stopped)
+        );
+    }
+}

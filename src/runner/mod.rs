@@ -1,0 +1,12 @@
+//! One trial, phase by phase, on the real server under the real load.
+
+mod journal;
+mod measuring;
+mod series;
+mod setting;
+mod start;
+mod trial;
+mod watch;
+
+pub use setting::{CacheDrop, TrialRunner};
+pub(crate) use trial::DATABASE;

@@ -1,0 +1,86 @@
+//! What a runner of trials works with; the same for all trials of a study.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::host::{Guardian, Limits};
+use crate::plan::Length;
+use crate::server::{Backend, ServerBinary, ServerUser, Setting};
+use crate::space::{ServerFacts, Space};
+use crate::trial::Phase;
+use crate::workload::Workload;
+
+/// Which caches are dropped before a server starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheDrop {
+    /// The trial's own files; needs no root.
+    Files,
+    /// All caches of the host; needs root.
+    All,
+    /// None.
+    Nothing,
+}
+
+/// Runs trials, each on a private server, from the same template.
+pub struct TrialRunner {
+    /// The server.
+    pub binary: ServerBinary,
+    /// What the server says of its variables.
+    pub facts: ServerFacts,
+    /// Extra start-up arguments of the study.
+    pub args: Vec<String>,
+    /// What may be tuned.
+    pub space: Space,
+    /// The user's my.cnf; what of it reaches a private server is decided line by line.
+    pub baseline: Vec<Setting>,
+    /// The clean data directory.
+    pub template: PathBuf,
+    /// The data directory of the trial at hand.
+    pub data: PathBuf,
+    /// The user private servers run as.
+    pub user: ServerUser,
+    /// Ends what is left when Noctune dies.
+    pub guardian: Guardian,
+    /// How to reset; the fastest that works where none.
+    pub reset: Option<Backend>,
+    /// Which caches to drop.
+    pub caches: CacheDrop,
+    /// Limits of the machine class; none where it is this whole host.
+    pub limits: Option<Limits>,
+    /// The load.
+    pub workload: Box<dyn Workload>,
+    /// Seed of the load's keys: the same for all trials, so that all do the same work.
+    pub load_seed: u64,
+}
+
+impl TrialRunner {
+    /// How long a phase may take. A deadline is far above what the phase needs, so that only what hangs meets it.
+    pub(super) fn deadline(&self, phase: Phase, length: &Length) -> Duration {
+        let seconds = match phase {
+            Phase::Check => 30.0,
+            Phase::Reset => 1800.0,
+            Phase::Cool => 180.0,
+            Phase::Start => 300.0,
+            Phase::Verify | Phase::Collect => 60.0,
+            Phase::WarmUp => length.warmup_cap * 1.5 + 90.0,
+            Phase::Measure => length.measure_max * 1.5 + 60.0,
+            Phase::CrashRecovery => 1800.0,
+            Phase::Stop => 120.0,
+        };
+        Duration::from_secs_f64(seconds)
+    }
+
+    /// The block of each variable that rounds, for reading values back.
+    pub(super) fn block(&self, variable: &str) -> Option<u64> {
+        self.facts.variables.get(variable).and_then(|facts| facts.block)
+    }
+
+    /// The variables a job writes, as a my.cnf takes them.
+    pub(super) fn as_text(variables: &[(String, crate::space::Value)]) -> BTreeMap<String, String> {
+        variables
+            .iter()
+            .map(|(name, value)| (name.clone(), value.to_string()))
+            .collect()
+    }
+}

@@ -1,0 +1,233 @@
+//! From a job to a running server: the first phases of a trial.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::journal::Failure;
+use super::{CacheDrop, TrialRunner};
+use crate::host::{Cgroup, drop_all, evict_tree, wait_disk_idle};
+use crate::night::TrialOrder;
+use crate::plan::Purpose;
+use crate::server::{
+    Client, Death, Instance, InstanceSpec, Placement, SocketDir, StartFailure, classify_death,
+    fresh_server_id, private_cnf, reset, start_warnings, verify,
+};
+use crate::space::{Configuration, Value};
+use crate::trial::{Cause, CauseKind, Outcome, Phase, Warning};
+
+/// How long the disk may take to become idle.
+const DISK_IDLE: Duration = Duration::from_secs(20);
+/// How long one administrative query may take.
+const QUERY: Duration = Duration::from_secs(30);
+
+impl TrialRunner {
+    /// Phase *check*: the variables the job writes, or the constraint it breaks. The baseline is what the user runs: it is
+    /// never rejected.
+    pub(super) fn check(&self, order: &TrialOrder) -> Result<Vec<(String, Value)>, Failure> {
+        let rejected = |breach: crate::space::Breach| {
+            Failure::Outcome(Outcome::Rejected {
+                constraint: breach.to_string(),
+            })
+        };
+        let configuration = &order.job.configuration;
+        if *configuration != self.space.default_configuration() {
+            self.space.permits(configuration).map_err(rejected)?;
+        }
+        let mut variables = self.space.writes(configuration).map_err(rejected)?;
+        if order.job.purpose == Purpose::Final {
+            // The file that is handed over holds only what differs from the baseline; the same goes here.
+            let baseline = &self.space.ground().variables;
+            variables.retain(|(name, value)| baseline.get(name) != Some(value));
+        }
+        Ok(variables)
+    }
+
+    /// Phase *reset*.
+    pub(super) async fn reset(&self) -> Result<String, Failure> {
+        let (template, data) = (self.template.clone(), self.data.clone());
+        let (wanted, run_as) = (self.reset, self.user.run_as.clone());
+        let done = tokio::task::spawn_blocking(move || reset(&template, &data, wanted, run_as.as_ref()))
+            .await
+            .map_err(|error| Failure::host(format!("the reset ended abnormally: {error}")))??;
+        Ok(format!(
+            "{} of {}, {} written",
+            done.backend.name(),
+            crate::units::Bytes(done.size).human(),
+            crate::units::Bytes(done.written).human()
+        ))
+    }
+
+    /// Phase *cool*: caches dropped, disk idle. What could not be done is said.
+    pub(super) async fn cool(&self) -> Result<Option<String>, Failure> {
+        let (data, drop) = (self.data.clone(), self.caches);
+        let note = tokio::task::spawn_blocking(move || -> std::io::Result<Option<String>> {
+            if drop == CacheDrop::Nothing {
+                return Ok(None);
+            }
+            evict_tree(&data)?;
+            if drop == CacheDrop::All
+                && let Err(error) = drop_all()
+            {
+                return Ok(Some(format!(
+                    "only the trial's own files were dropped from the caches: {error}"
+                )));
+            }
+            Ok(None)
+        })
+        .await
+        .map_err(|error| Failure::host(format!("cooling down ended abnormally: {error}")))?
+        .map_err(|error| Failure::host(format!("the data cannot be taken out of the caches: {error}")))?;
+        let idle = wait_disk_idle(&self.data, DISK_IDLE).await;
+        Ok(note
+            .or_else(|| (!idle).then(|| format!("the disk was still busy after {} s", DISK_IDLE.as_secs()))))
+    }
+
+    /// The control group of the machine class; none where the class is this host. Where the host does not allow one, that
+    /// is told and the trial goes on: the memory arithmetic still holds.
+    pub(super) fn cgroup(&self, warnings: &mut Vec<Warning>) -> Result<Option<Cgroup>, Failure> {
+        let Some(limits) = &self.limits else {
+            return Ok(None);
+        };
+        match Cgroup::create(limits) {
+            Ok(cgroup) => {
+                for folder in cgroup.folders() {
+                    self.guardian.will_remove(folder)?;
+                }
+                Ok(Some(cgroup))
+            }
+            Err(error) => {
+                warnings.push(Warning {
+                    text: format!("the server is not limited to its machine class: {error}"),
+                    next: Some("run as root, or in a host of that size".to_owned()),
+                });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Phase *start*: writes my.cnf and starts the server until it answers.
+    pub(super) async fn start(
+        &self,
+        order: &TrialOrder,
+        variables: &[(String, Value)],
+        cgroup: Option<&Cgroup>,
+        deadline: Duration,
+    ) -> Result<Instance, Failure> {
+        let run_as = self.user.run_as.as_ref();
+        let socket = SocketDir::new(run_as)?;
+        let tmp = order.folder.join("tmp");
+        make_private(&tmp, self)?;
+        let placement = Placement {
+            data: self.data.clone(),
+            tmp,
+            socket: socket.socket(),
+            port: None,
+            user: self.user.line.clone(),
+            server_id: fresh_server_id(),
+        };
+        let cnf = private_cnf(
+            self.binary.flavor,
+            &placement,
+            &self.baseline,
+            &Self::as_text(variables),
+            |name| {
+                self.space
+                    .knobs()
+                    .iter()
+                    .any(|knob| knob.variables().contains(&name))
+            },
+        );
+        let cgroups = match cgroup.map(Cgroup::join_files) {
+            None => Vec::new(),
+            Some(Ok(files)) => files,
+            Some(Err(error)) => {
+                return Err(Failure::host(format!(
+                    "the control group cannot be joined: {error}"
+                )));
+            }
+        };
+        let spec = InstanceSpec {
+            binary: self.binary.path.clone(),
+            cnf: cnf.text,
+            folder: order.folder.clone(),
+            socket,
+            run_as: run_as.cloned(),
+            args: self.args.clone(),
+            cgroups,
+        };
+        Instance::start(spec, Some(&self.guardian), deadline)
+            .await
+            .map_err(|failure| match failure {
+                StartFailure::Ended { exit, log } => {
+                    let death = Death {
+                        code: exit.code,
+                        signal: exit.signal,
+                        cgroup_kills: cgroup.and_then(Cgroup::memory_kills),
+                        kernel_told: false,
+                        open_files: None,
+                    };
+                    Failure::Outcome(start_outcome(classify_death(&log, &death)))
+                }
+                StartFailure::TimedOut { .. } => Failure::Outcome(Outcome::TimedOut { phase: Phase::Start }),
+                StartFailure::Stranger { .. } => Failure::Outcome(Outcome::HostFault {
+                    cause: Cause::new(CauseKind::Address, failure.to_string()),
+                }),
+                StartFailure::Host(error) => Failure::from(error),
+            })
+    }
+
+    /// Phase *verify*: reads every written variable back; the configuration that really runs.
+    pub(super) async fn verify(
+        &self,
+        order: &TrialOrder,
+        client: &mut Client,
+        variables: &[(String, Value)],
+        log: &str,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Configuration, Failure> {
+        client.set_deadline(QUERY);
+        let read = client
+            .global_variables()
+            .await
+            .map_err(|error| Failure::host(format!("the server's variables cannot be read: {error}")))?;
+        let asked: BTreeMap<String, Value> = variables.iter().cloned().collect();
+        let verified = verify(&asked, &read, |name| self.block(name));
+        warnings.extend(start_warnings(log));
+        for rounded in &verified.rounded {
+            warnings.push(Warning {
+                text: rounded.to_string(),
+                next: None,
+            });
+        }
+        if let Some(mismatch) = verified.not_applied.first() {
+            let cause = Cause {
+                kind: CauseKind::NotApplied,
+                variable: Some(mismatch.name.clone()),
+                value: Some(mismatch.asked.to_string()),
+                text: mismatch.to_string(),
+            };
+            return Err(Failure::Outcome(Outcome::ServerRefused { cause }));
+        }
+        Ok(self.space.read(&read, &order.job.configuration))
+    }
+}
+
+/// A server that ends during its start refused the candidate, unless something killed it.
+fn start_outcome(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Crashed { signal: None, cause } => Outcome::ServerRefused { cause },
+        other => other,
+    }
+}
+
+fn make_private(folder: &Path, runner: &TrialRunner) -> Result<(), Failure> {
+    let made = std::fs::create_dir_all(folder).and_then(|()| {
+        runner
+            .user
+            .run_as
+            .as_ref()
+            .map_or(Ok(()), |user| user.own(folder))
+    });
+    made.map_err(|error| Failure::host(format!("cannot make {}: {error}", folder.display())))
+}

@@ -1,0 +1,295 @@
+//! The configuration to beat: the user's my.cnf as the server reads it, and what then really runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{Error, Problem, Result};
+use crate::host::Guardian;
+use crate::mycnf::{self, Dialect, Files, Unread};
+use crate::server::{
+    Death, Dropped, Instance, InstanceSpec, Placement, ServerBinary, ServerUser, Setting, SocketDir, Source,
+    StartFailure, Template, TemplateSpec, classify_death, fresh_server_id, private_cnf, reset,
+};
+use crate::space::{Flavor, ServerFacts};
+
+/// Limit for each step of asking a server with the baseline's settings.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// The configuration to beat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Baseline {
+    /// What the user's my.cnf sets, in the order the server meets it; empty: the server's defaults.
+    pub settings: Vec<Setting>,
+    /// Every variable as it really runs with these settings, by lower-case name.
+    pub effective: BTreeMap<String, String>,
+    /// What of the file does not reach a private server, and why.
+    pub dropped: Vec<Dropped>,
+    /// What is surprising in the file, for people.
+    pub findings: Vec<String>,
+}
+
+/// Files of this host, read as a server decides what to read.
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn read(&self, path: &Path) -> std::result::Result<Vec<u8>, Unread> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let meta = std::fs::metadata(path).map_err(|error| unread(&error))?;
+        // MariaDB and MySQL ignore a world-writable file that is a regular one (my_default.c's documented behaviour).
+        if meta.is_file() && meta.permissions().mode() & 0o002 != 0 {
+            return Err(Unread::WorldWritable);
+        }
+        std::fs::read(path).map_err(|error| unread(&error))
+    }
+
+    fn list(&self, folder: &Path) -> std::result::Result<Vec<String>, Unread> {
+        let entries = std::fs::read_dir(folder).map_err(|error| unread(&error))?;
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+        names
+            .collect::<std::io::Result<_>>()
+            .map_err(|error| unread(&error))
+    }
+}
+
+fn unread(error: &std::io::Error) -> Unread {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Unread::Missing,
+        _ => Unread::Failed(error.to_string()),
+    }
+}
+
+/// How files are read for this server.
+pub fn dialect(facts: &ServerFacts) -> Dialect {
+    let (major, minor, _) = facts.version;
+    match facts.flavor {
+        Flavor::MariaDb => Dialect::MariaDb { major, minor },
+        Flavor::MySql => Dialect::MySql { major, minor },
+    }
+}
+
+/// The settings of the user's my.cnf with what is surprising in it.
+///
+/// # Errors
+/// [`Error::Input`] when the file is missing, ignored by servers, or stops a server.
+pub fn read_settings(file: &Path, facts: &ServerFacts) -> Result<(Vec<Setting>, Vec<String>)> {
+    let place = file.display().to_string();
+    match DiskFiles.read(file) {
+        Ok(_) => {}
+        Err(Unread::Missing) => {
+            return Err(Error::input("the baseline's my.cnf is not there")
+                .at(place)
+                .next("correct [server] baseline in the study file, or leave it out to compare with the server's defaults"));
+        }
+        Err(Unread::WorldWritable) => {
+            return Err(Error::input(
+                "servers ignore this my.cnf, since everybody may write it: it would not be the baseline",
+            )
+            .at(place.clone())
+            .next(format!("chmod o-w {place}")));
+        }
+        Err(Unread::Failed(why)) => {
+            return Err(Error::input(format!("the baseline's my.cnf cannot be read: {why}")).at(place));
+        }
+    }
+    let parsed = mycnf::parse(&DiskFiles, file, dialect(facts));
+    if parsed.stops_a_server() {
+        let stops: Vec<String> = parsed
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == mycnf::Severity::Stops)
+            .map(|finding| finding.problem().to_string())
+            .collect();
+        return Err(Error::Input(
+            Problem::new(format!(
+                "a server does not start with the baseline's my.cnf: {}",
+                stops.join("; ")
+            ))
+            .at(place),
+        ));
+    }
+    let known = |name: &str| facts.variables.contains_key(name);
+    let settings = parsed
+        .settings
+        .iter()
+        .filter(|setting| setting.read)
+        .map(|setting| {
+            let meaning = setting.meaning(known);
+            Setting {
+                name: if meaning.known {
+                    meaning.variable
+                } else {
+                    setting.name.clone()
+                },
+                value: meaning.value,
+                place: format!("{}:{}", setting.file.display(), setting.line),
+            }
+        })
+        .collect();
+    Ok((
+        settings,
+        parsed
+            .findings
+            .iter()
+            .map(|finding| finding.problem().to_string())
+            .collect(),
+    ))
+}
+
+impl Baseline {
+    /// The server's defaults.
+    pub fn defaults(facts: &ServerFacts) -> Self {
+        let effective = facts
+            .variables
+            .iter()
+            .map(|(name, facts)| (name.clone(), facts.value.clone()))
+            .collect();
+        Self {
+            effective,
+            ..Self::default()
+        }
+    }
+
+    /// The baseline of `file` (the server's defaults where none): read, then started privately on an empty data directory to
+    /// see what really runs.
+    ///
+    /// # Errors
+    /// As [`read_settings`]; [`Error::Input`] when the server refuses the settings, with its first error line.
+    pub async fn read(
+        file: Option<&Path>,
+        args: &[String],
+        binary: &ServerBinary,
+        facts: &ServerFacts,
+        guardian: &Guardian,
+    ) -> Result<Self> {
+        let (settings, findings) = match file {
+            Some(file) => read_settings(file, facts)?,
+            None if args.is_empty() => return Ok(Self::defaults(facts)),
+            None => (Vec::new(), Vec::new()),
+        };
+        let place = file.map_or_else(
+            || "[server] args of the study".to_owned(),
+            |file| file.display().to_string(),
+        );
+        let (effective, dropped) = run(&settings, args, binary, facts, guardian)
+            .await
+            .map_err(|error| error.at(place))?;
+        Ok(Self {
+            settings,
+            effective,
+            dropped,
+            findings,
+        })
+    }
+}
+
+/// Starts a private server with the settings and reads every variable.
+async fn run(
+    settings: &[Setting],
+    args: &[String],
+    binary: &ServerBinary,
+    facts: &ServerFacts,
+    guardian: &Guardian,
+) -> Result<(BTreeMap<String, String>, Vec<Dropped>)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = tempfile::Builder::new()
+        .prefix("noctune-baseline-")
+        .permissions(std::fs::Permissions::from_mode(0o755))
+        .tempdir()
+        .map_err(|error| Error::host(format!("cannot make a scratch folder: {error}")))?;
+    guardian.will_remove(scratch.path())?;
+    let user = ServerUser::choose(scratch.path());
+    let geometry = geometry(settings);
+    let template = Template::open_or_make(
+        &TemplateSpec {
+            server: binary,
+            folder: &scratch.path().join("template"),
+            key: "baseline",
+            source: Source::Empty,
+            settings: &geometry,
+            user: &user,
+            deadline: DEADLINE,
+        },
+        Some(guardian),
+        async |_: &Path| Ok(()),
+    )
+    .await?;
+    let data = scratch.path().join("data");
+    reset(&template.data, &data, None, user.run_as.as_ref())?;
+    let tmp = scratch.path().join("tmp");
+    std::fs::create_dir(&tmp)
+        .and_then(|()| user.run_as.as_ref().map_or(Ok(()), |user| user.own(&tmp)))
+        .map_err(|error| Error::host(format!("cannot make a scratch folder: {error}")))?;
+    let socket = SocketDir::new(user.run_as.as_ref())?;
+    let placement = Placement {
+        data,
+        tmp,
+        socket: socket.socket(),
+        port: None,
+        user: user.line.clone(),
+        server_id: fresh_server_id(),
+    };
+    // Whatever the server knows and the list of harmful settings does not name may be a knob of some space.
+    let cnf = private_cnf(binary.flavor, &placement, settings, &BTreeMap::new(), |name| {
+        facts.variables.contains_key(name)
+    });
+    let spec = InstanceSpec {
+        binary: binary.path.clone(),
+        cnf: cnf.text,
+        folder: scratch.path().to_owned(),
+        socket,
+        run_as: user.run_as.clone(),
+        args: args.to_vec(),
+        cgroups: Vec::new(),
+    };
+    let mut instance = Instance::start(spec, Some(guardian), DEADLINE)
+        .await
+        .map_err(refused)?;
+    let read = async {
+        let mut client = instance.client(DEADLINE).await?;
+        let variables = client.global_variables().await?;
+        client.close().await;
+        Ok::<_, crate::server::ClientError>(variables)
+    }
+    .await;
+    instance.kill().await?;
+    let effective =
+        read.map_err(|error| Error::host(format!("the server does not tell its variables: {error}")))?;
+    Ok((effective, cnf.dropped))
+}
+
+/// Settings of the baseline that are fixed when a data directory is made.
+pub(super) fn geometry(settings: &[Setting]) -> BTreeMap<String, String> {
+    const GEOMETRY: [&str; 4] = [
+        "innodb_page_size",
+        "innodb_data_file_path",
+        "innodb_undo_tablespaces",
+        "lower_case_table_names",
+    ];
+    settings
+        .iter()
+        .filter(|setting| GEOMETRY.contains(&setting.name.as_str()))
+        .filter_map(|setting| Some((setting.name.clone(), setting.value.clone()?)))
+        .collect()
+}
+
+fn refused(failure: StartFailure) -> Error {
+    match failure {
+        StartFailure::Ended { exit, log } => {
+            let death = Death {
+                code: exit.code,
+                signal: exit.signal,
+                cgroup_kills: None,
+                kernel_told: false,
+                open_files: None,
+            };
+            let why = classify_death(&log, &death)
+                .reason()
+                .unwrap_or_else(|| exit.to_string());
+            Error::input(format!("the server does not start with the baseline: {why}"))
+                .next("correct the baseline, or leave it out to compare with the server's defaults")
+        }
+        StartFailure::Host(error) => error,
+        other => Error::host(format!("the server does not start with the baseline: {other}")),
+    }
+}

@@ -1,0 +1,177 @@
+//! What the host gives: the machine class, whether it is free for measuring, the load's program.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::StudySource;
+use crate::error::{Error, Problem, Result};
+use crate::host::{Fingerprint, other_load};
+use crate::space::{MachineClass, Storage, Value, embedded, file::parse_hardware};
+use crate::strategy::{self, Strategy};
+use crate::study::WorkloadKind;
+use crate::units::Bytes;
+use crate::workload::{Workload, sysbench::Sysbench};
+
+/// Foreign CPU use above this share makes a host unfit for measuring (trial: "Other people's hosts").
+const BUSY: f64 = 0.2;
+/// How long the host is looked at.
+const LOOK: Duration = Duration::from_millis(1500);
+
+/// The machine class of a study: this host as probed, a class of `spaces/hardware/`, or a file of the user's.
+///
+/// # Errors
+/// [`Error::Input`] for an unknown class; [`Error::Host`] for one that is larger than this host.
+pub fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<MachineClass> {
+    let wanted = &source.study.hardware;
+    let probed = probed(host)?;
+    let mut class = match wanted.class.as_str() {
+        "probe" => probed.clone(),
+        name if name.contains('/') || name.ends_with(".toml") => {
+            let path = source.path(name);
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                Error::input(format!("the machine class cannot be read: {error}"))
+                    .at(path.display().to_string())
+            })?;
+            parse_hardware(&text, &path.display().to_string())?
+        }
+        name => embedded::machine_class(name)?,
+    };
+    if let Some(connections) = wanted.connections {
+        class.connections = u32::try_from(connections).ok();
+    }
+    let too_large = if class.cores > probed.cores {
+        Some(format!("{} cores, this host has {}", class.cores, probed.cores))
+    } else if class.ram > probed.ram {
+        Some(format!(
+            "{} of RAM, this host can give {}",
+            class.ram.human(),
+            probed.ram.human()
+        ))
+    } else {
+        None
+    };
+    if let Some(what) = too_large {
+        return Err(Error::Host(
+            Problem::new(format!(
+                "the machine class {} is larger than this host: it has {what}",
+                class.name
+            ))
+            .at(format!("{}, [hardware] class", source.name))
+            .next("run the study on a host of that class, or take class = \"probe\""),
+        ));
+    }
+    class.disk_free = Bytes(class.disk_free.0.min(probed.disk_free.0));
+    Ok(class)
+}
+
+fn probed(host: &Fingerprint) -> Result<MachineClass> {
+    let memory = host.memory.as_ref().ok_or_else(|| {
+        Error::host("the kernel does not tell how much memory this host has").at("/proc/meminfo")
+    })?;
+    let storage = host.storage.as_ref();
+    let kind = match storage.and_then(|storage| storage.rotational) {
+        Some(true) => Storage::Hdd,
+        _ => Storage::Ssd,
+    };
+    Ok(MachineClass {
+        name: "probe".to_owned(),
+        // A quota below one core still runs one thread at a time.
+        cores: (host.cores.floor() as u32).max(1),
+        ram: memory.class_ram(),
+        disk_free: storage.map_or(Bytes(0), |storage| storage.free),
+        storage: kind,
+        connections: None,
+        source: format!("probed on {}", host.hostname),
+    })
+}
+
+/// Refuses a host where another database server or another load is busy, unless the user knows.
+///
+/// # Errors
+/// [`Error::Host`] with what was seen.
+pub async fn check_host(shared: bool) -> Result<Option<String>> {
+    let others = other_load(&[], LOOK).await;
+    let servers: Vec<String> = others
+        .servers
+        .iter()
+        .map(|server| {
+            format!(
+                "{} (process {}, {:.2} cores)",
+                server.name, server.pid, server.cores_used
+            )
+        })
+        .collect();
+    let seen = if !servers.is_empty() {
+        format!(
+            "another database server runs on this host: {}",
+            servers.join(", ")
+        )
+    } else if others.cpu_share > BUSY {
+        format!(
+            "other programs use {:.0} % of this host's CPU",
+            100.0 * others.cpu_share
+        )
+    } else {
+        return Ok(None);
+    };
+    if shared {
+        return Ok(Some(seen));
+    }
+    Err(Error::Host(Problem::new(seen).next(
+        "measure on a free host; or pass --shared-host and believe pairs only, not single trials",
+    )))
+}
+
+/// The load of a study.
+///
+/// # Errors
+/// [`Error::Input`] for options that cannot be.
+pub fn workload(source: &StudySource) -> Result<Box<dyn Workload>> {
+    let wanted = &source.study.workload;
+    match wanted.kind {
+        WorkloadKind::Sysbench => {
+            let script = if Path::new(&wanted.script).extension().is_some() || wanted.script.contains('/') {
+                source.path(&wanted.script).display().to_string()
+            } else {
+                wanted.script.clone()
+            };
+            let options = wanted
+                .options
+                .iter()
+                .map(|(name, value)| (name.clone(), option(value)));
+            let load = Sysbench::new(script, wanted.threads as usize, options)
+                .map_err(|error| error.at(format!("{}, [workload]", source.name)))?;
+            let load = match std::env::var("NOCTUNE_SYSBENCH") {
+                Ok(program) => load.with_program(program),
+                Err(_) => load,
+            };
+            Ok(Box::new(load))
+        }
+    }
+}
+
+/// An option's value as sysbench takes it: switches are `on` and `off`.
+fn option(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "on".to_owned(),
+        Value::Bool(false) => "off".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The strategy of a study: a preset, or a file of the user's.
+///
+/// # Errors
+/// [`Error::Input`] for a file that cannot be read or understood.
+pub fn strategy(source: &StudySource) -> Result<Box<dyn Strategy>> {
+    let wanted = &source.study.strategy.preset;
+    if wanted.contains('/') || wanted.ends_with(".toml") {
+        let path = source.path(wanted);
+        let place = path.display().to_string();
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Error::input(format!("the strategy cannot be read: {error}")).at(place.clone())
+        })?;
+        return strategy::load(&text).map_err(|error| error.at(place));
+    }
+    strategy::load(strategy::embedded(wanted)?)
+}

@@ -1,0 +1,17 @@
+//! From a study file to everything a night needs: server, facts, machine class, baseline, space, load.
+
+mod baseline;
+mod folder;
+mod frozen;
+mod host;
+mod prepared;
+mod study;
+mod worker;
+
+pub use baseline::{Baseline, DiskFiles, dialect, read_settings};
+pub use folder::{FolderLock, StudyFolder, write_atomically};
+pub use frozen::Frozen;
+pub use host::{check_host, machine_class, strategy, workload};
+pub use prepared::{Prepared, Resolved, prepare, resolve_study};
+pub use study::StudySource;
+pub use worker::{is_gone, this_worker};

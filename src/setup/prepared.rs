@@ -1,0 +1,426 @@
+//! Everything a study means on this host and server.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Baseline, Frozen, StudyFolder, StudySource, frozen, host};
+use crate::error::{Error, Result};
+use crate::host::{Fingerprint, Guardian};
+use crate::night::{Event, Events};
+use crate::server::{ServerBinary, ServerUser, Source, Template, TemplateSpec, server_facts};
+use crate::space::{
+    Configuration, DurabilityClass, DurabilityRule, LeftOut, MachineClass, Resolution, ResolveInputs,
+    ServerFacts, Space, Value, embedded,
+    file::{ConstraintSpec, KnobSpec},
+    resolve, variable_value,
+};
+use crate::strategy::Strategy;
+use crate::study::{Durability, Objective, Surroundings};
+use crate::units::Bytes;
+use crate::workload::{Endpoint, Workload};
+
+/// Limit for each of installing, starting and shutting down while a template is made.
+const TEMPLATE_DEADLINE: Duration = Duration::from_secs(600);
+
+/// A study resolved against a host and a server; nothing of it runs yet.
+pub struct Resolved {
+    /// The study.
+    pub source: StudySource,
+    /// The server.
+    pub binary: ServerBinary,
+    /// Its variables.
+    pub facts: ServerFacts,
+    /// The environment.
+    pub environment: Fingerprint,
+    /// The machine class.
+    pub class: MachineClass,
+    /// The configuration to beat.
+    pub baseline: Baseline,
+    /// What may be tuned.
+    pub space: Space,
+    /// Knobs that are not part of it, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Notes on what is.
+    pub notes: Vec<String>,
+    /// What is to become better.
+    pub objective: Objective,
+    /// The first guess; none where it is switched off.
+    pub rule_of_thumb: Option<Configuration>,
+    /// The user's candidates.
+    pub candidates: Vec<Configuration>,
+    /// The load.
+    pub workload: Box<dyn Workload>,
+    /// How to search.
+    pub strategy: Box<dyn Strategy>,
+}
+
+impl Resolved {
+    /// What is to be stored with the study.
+    pub fn frozen(&self) -> Frozen {
+        Frozen {
+            format: frozen::FORMAT,
+            class: self.class.clone(),
+            build: self.binary.build_id.clone(),
+            facts: self.facts.clone(),
+            environment: self.environment.clone(),
+            baseline_settings: self
+                .baseline
+                .settings
+                .iter()
+                .map(|setting| (setting.name.clone(), setting.value.clone(), setting.place.clone()))
+                .collect(),
+            baseline_effective: self.baseline.effective.clone(),
+            space: self.space.clone(),
+            rule_of_thumb: self.rule_of_thumb.clone(),
+            candidates: self.candidates.clone(),
+            workload: self.workload.describe(),
+            host: self.environment.hostname.clone(),
+        }
+    }
+
+    /// What stands for the template's contents.
+    pub fn template_key(&self) -> String {
+        let mut key = format!("{} on {}", self.workload.describe(), self.facts.name());
+        for (name, value) in super::baseline::geometry(&self.baseline.settings) {
+            // Writing to a String cannot fail.
+            let _ = write!(key, " {name}={value}");
+        }
+        if let Some(template) = &self.source.study.template {
+            let _ = write!(key, " from {}", template.from);
+        }
+        key
+    }
+
+    /// The parts that identify the study, each with its hash.
+    ///
+    /// # Errors
+    /// As [`crate::study::Study::identity`].
+    pub fn identity(&self) -> Result<Vec<(String, String)>> {
+        let mut baseline = String::new();
+        for setting in &self.baseline.settings {
+            let _ = writeln!(
+                baseline,
+                "{}={}",
+                setting.name,
+                setting.value.as_deref().unwrap_or("")
+            );
+        }
+        let server = format!("{} {}", self.binary.banner, self.binary.build_id);
+        self.source.study.identity(&Surroundings {
+            space: &self.space,
+            baseline: &baseline,
+            template: &self.template_key(),
+            server: &server,
+        })
+    }
+}
+
+/// Resolves a study: finds the server, asks it, reads the baseline, and builds the space. `server` overrides the study's
+/// server, `frozen` gives what was probed when the study began. `folder` must exist; the study will live in it or below.
+///
+/// # Errors
+/// Everything that is wrong with the study, the host or the baseline, before anything of the study starts.
+pub async fn resolve_study(
+    mut source: StudySource,
+    server: Option<&str>,
+    folder: &Path,
+    guardian: &Guardian,
+    frozen: Option<&Frozen>,
+    events: &Events,
+) -> Result<Resolved> {
+    if let Some(server) = server {
+        server.clone_into(&mut source.study.server.binary);
+    }
+    let study = &source.study;
+    let objective = study.objective()?;
+    let strategy = host::strategy(&source)?;
+    let workload = host::workload(&source)?;
+    workload.preflight().await.map_err(|error| match error {
+        error @ Error::Input(_) => error.at(format!("{}, [workload]", source.name)),
+        error => error,
+    })?;
+    let binary = ServerBinary::find(&study.server.binary).await?;
+    let environment = Fingerprint::read(folder);
+    let class = match frozen {
+        Some(frozen) if frozen.class.name == study.hardware.class => frozen.class.clone(),
+        _ => host::machine_class(&source, &environment)?,
+    };
+    let facts = match frozen {
+        Some(frozen) if frozen.build == binary.build_id => frozen.facts.clone(),
+        _ => {
+            events.send(&Event::Preparing {
+                what: format!("asking {} for its variables", binary.path.display()),
+            });
+            server_facts(&binary, Some(guardian)).await?
+        }
+    };
+    let file = study.server.baseline.as_deref().map(|file| source.path(file));
+    let baseline = baseline(
+        file.as_deref(),
+        &source,
+        &binary,
+        &facts,
+        guardian,
+        frozen,
+        events,
+    )
+    .await?;
+    let Resolution {
+        space,
+        left_out,
+        notes,
+    } = resolve_space(&source, &class, &facts, &baseline)?;
+    let rule_of_thumb = if study.strategy.rule_of_thumb {
+        let rule = space.rule_of_thumb().map_err(|breach| {
+            Error::input(format!(
+                "the rule of thumb of the machine class fits no constraint: {breach}"
+            ))
+            .at(source.name.clone())
+            .next("loosen the constraint, or write rule_of_thumb = false in [strategy]")
+        })?;
+        Some(rule)
+    } else {
+        None
+    };
+    let candidates = study
+        .candidate
+        .iter()
+        .map(|wanted| candidate(wanted, &space, &baseline, &source))
+        .collect::<Result<_>>()?;
+    Ok(Resolved {
+        binary,
+        facts,
+        environment,
+        class,
+        baseline,
+        space,
+        left_out,
+        notes,
+        objective,
+        rule_of_thumb,
+        candidates,
+        workload,
+        strategy,
+        source,
+    })
+}
+
+async fn baseline(
+    file: Option<&Path>,
+    source: &StudySource,
+    binary: &ServerBinary,
+    facts: &ServerFacts,
+    guardian: &Guardian,
+    frozen: Option<&Frozen>,
+    events: &Events,
+) -> Result<Baseline> {
+    let args = &source.study.server.args;
+    if let Some(frozen) = frozen.filter(|frozen| frozen.build == binary.build_id) {
+        let stored = frozen.baseline();
+        let now = match file {
+            Some(file) => super::read_settings(file, facts)?.0,
+            None => Vec::new(),
+        };
+        let same =
+            |a: &crate::server::Setting, b: &crate::server::Setting| a.name == b.name && a.value == b.value;
+        if now.len() == stored.settings.len() && now.iter().zip(&stored.settings).all(|(a, b)| same(a, b)) {
+            return Ok(stored);
+        }
+    }
+    if let Some(file) = file {
+        events.send(&Event::Preparing {
+            what: format!("starting a private server with {}", file.display()),
+        });
+    }
+    Baseline::read(file, args, binary, facts, guardian).await
+}
+
+fn resolve_space(
+    source: &StudySource,
+    class: &MachineClass,
+    facts: &ServerFacts,
+    baseline: &Baseline,
+) -> Result<Resolution> {
+    let section = &source.study.space;
+    let mut families: Vec<&str> = section.families.iter().map(String::as_str).collect();
+    let durability = match section.durability {
+        Durability::Keep => DurabilityRule::Keep,
+        Durability::Full => DurabilityRule::Class(DurabilityClass::Full),
+        Durability::Data => DurabilityRule::Class(DurabilityClass::BinlogLag),
+        Durability::Os1s => DurabilityRule::Class(DurabilityClass::Os1s),
+        Durability::Crash1s => DurabilityRule::Class(DurabilityClass::Crash1s),
+        Durability::Explore => DurabilityRule::Explore,
+    };
+    // A study that names a durability class, or explores, wants the knobs that make it.
+    if section.durability != Durability::Keep && !families.contains(&"durability") {
+        families.push("durability");
+    }
+    let files = embedded::families(&families)?;
+    let bad = |error: toml::de::Error, what: String| {
+        Error::input(error.message().to_owned()).at(format!("{}, {what}", source.name))
+    };
+    let mut knobs = BTreeMap::new();
+    for (name, table) in &section.knob {
+        let spec: KnobSpec = table
+            .clone()
+            .try_into()
+            .map_err(|error| bad(error, format!("[space.knob.{name}]")))?;
+        knobs.insert(name.clone(), spec);
+    }
+    let mut constraints = Vec::new();
+    for constraint in &section.constraint {
+        let require = crate::space::expr::Expr::parse(&constraint.require).map_err(|error| {
+            Error::input(error.to_string()).at(format!(
+                "{}, [[space.constraint]] {}",
+                source.name, constraint.name
+            ))
+        })?;
+        constraints.push(ConstraintSpec {
+            name: Some(constraint.name.clone()),
+            require,
+        });
+    }
+    resolve(ResolveInputs {
+        files: &files,
+        knobs: &knobs,
+        constraints: &constraints,
+        study_file: &source.name,
+        class: Some(class),
+        server: Some(facts),
+        baseline: &baseline.effective,
+        durability,
+        allow: &section.allow,
+    })
+}
+
+/// A candidate of the user's: knobs or variables with values over the baseline.
+fn candidate(
+    wanted: &BTreeMap<String, Value>,
+    space: &Space,
+    baseline: &Baseline,
+    source: &StudySource,
+) -> Result<Configuration> {
+    let mut configuration = space.default_configuration();
+    let mut variables = baseline.effective.clone();
+    for (name, value) in wanted {
+        if space.knob(name).is_some() {
+            configuration.set(name.clone(), knob_value(value));
+        } else if space
+            .knobs()
+            .iter()
+            .any(|knob| knob.variables().contains(&name.as_str()))
+        {
+            variables.insert(name.clone(), knob_value(value).to_string());
+        } else {
+            return Err(Error::input(format!(
+                "\"{name}\" is neither a knob of the space nor written by one"
+            ))
+            .at(format!("{}, [[candidate]]", source.name))
+            .next("take it out, or add the knob with [space.knob]"));
+        }
+    }
+    let configuration = space.read(&variables, &configuration);
+    space
+        .permits(&configuration)
+        .map(|()| configuration)
+        .map_err(|breach| {
+            Error::input(format!("this candidate cannot be tried: {breach}"))
+                .at(format!("{}, [[candidate]]", source.name))
+        })
+}
+
+/// A value as people write it: `2G` is a size, `ON` a switch.
+pub(crate) fn knob_value(value: &Value) -> Value {
+    match value {
+        Value::Text(text) => match text.parse::<Bytes>() {
+            Ok(Bytes(bytes)) => i64::try_from(bytes).map_or_else(|_| value.clone(), Value::Int),
+            Err(_) => variable_value(text, None),
+        },
+        other => other.clone(),
+    }
+}
+
+/// A resolved study with its template: ready for the night.
+pub struct Prepared {
+    /// The study.
+    pub resolved: Resolved,
+    /// The clean data directory.
+    pub template: Template,
+    /// The user of private servers.
+    pub user: ServerUser,
+}
+
+/// Makes the template where it is missing.
+///
+/// # Errors
+/// Host errors of the server and the load's tool; [`Error::Interrupted`].
+pub async fn prepare(
+    resolved: Resolved,
+    folder: &StudyFolder,
+    guardian: &Guardian,
+    events: &Events,
+    stop: &CancellationToken,
+) -> Result<Prepared> {
+    let user = ServerUser::choose(folder.path());
+    if let Some(note) = &user.note {
+        events.send(&Event::Warning {
+            text: note.text.clone(),
+            next: note.next.clone(),
+        });
+    }
+    let key = resolved.template_key();
+    let settings = filling_settings(&resolved);
+    let data_source = match &resolved.source.study.template {
+        Some(template) => Source::UsersData(resolved.source.path(&template.from)),
+        None => Source::Empty,
+    };
+    let spec = TemplateSpec {
+        server: &resolved.binary,
+        folder: &folder.template(),
+        key: &key,
+        source: data_source,
+        settings: &settings,
+        user: &user,
+        deadline: TEMPLATE_DEADLINE,
+    };
+    if Template::open(spec.folder, spec.server, spec.key).is_none() {
+        events.send(&Event::Preparing {
+            what: format!("making the template: {}", resolved.workload.describe()),
+        });
+    }
+    let workload = &resolved.workload;
+    let fill_folder = folder.path().to_owned();
+    let template = Template::open_or_make(&spec, Some(guardian), async |socket: &Path| {
+        let endpoint = Endpoint {
+            socket: socket.to_owned(),
+            port: None,
+            user: "root".to_owned(),
+            password: None,
+            database: crate::runner::DATABASE.to_owned(),
+        };
+        workload.prepare(&endpoint, &fill_folder, stop).await
+    })
+    .await?;
+    Ok(Prepared {
+        resolved,
+        template,
+        user,
+    })
+}
+
+/// Settings that make filling quick and the template's geometry the baseline's.
+fn filling_settings(resolved: &Resolved) -> BTreeMap<String, String> {
+    let mut settings = super::baseline::geometry(&resolved.baseline.settings);
+    // A quarter of the class's memory is enough to sort an index and never too much.
+    let pool = (resolved.class.ram.0 / 4).clamp(128 << 20, 2 << 30);
+    settings.insert("innodb_buffer_pool_size".to_owned(), pool.to_string());
+    settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "0".to_owned());
+    if resolved.facts.variables.contains_key("innodb_log_file_size") {
+        settings.insert("innodb_log_file_size".to_owned(), (256u64 << 20).to_string());
+    }
+    settings
+}

@@ -1,0 +1,73 @@
+//! The study file: found, read, its names checked against what exists.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::space::embedded;
+use crate::strategy;
+use crate::study::{Known, Study};
+use crate::trial::METRICS;
+
+/// A study with where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudySource {
+    /// The study.
+    pub study: Study,
+    /// Its text, for messages that point into it.
+    pub text: String,
+    /// Its path for messages; `the default study` where there is no file.
+    pub name: String,
+    /// Relative paths in it start here.
+    pub folder: PathBuf,
+}
+
+impl StudySource {
+    /// Reads a study file, or gives the study of this host where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a file that cannot be read or understood, with line and column.
+    pub fn read(file: Option<&Path>) -> Result<Self> {
+        let source = match file {
+            Some(file) => {
+                let name = file.display().to_string();
+                let text = std::fs::read_to_string(file).map_err(|error| {
+                    Error::input(format!("the study file cannot be read: {error}"))
+                        .at(name.clone())
+                        .next("write one with `noctune init`, or leave it out for a study of this host")
+                })?;
+                let study = Study::parse(&text, &name)?;
+                let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+                Self {
+                    study,
+                    text,
+                    name,
+                    folder,
+                }
+            }
+            None => Self {
+                study: Study::default(),
+                text: String::new(),
+                name: "the default study".to_owned(),
+                folder: PathBuf::new(),
+            },
+        };
+        source.check_names()?;
+        Ok(source)
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        let known = Known {
+            families: &embedded::family_names(),
+            presets: &strategy::names(),
+            metrics: &metrics,
+        };
+        self.study.check_names(&self.text, &self.name, &known)
+    }
+
+    /// A path of the study file, made absolute.
+    pub fn path(&self, path: &str) -> PathBuf {
+        let joined = self.folder.join(path);
+        std::path::absolute(&joined).unwrap_or(joined)
+    }
+}
