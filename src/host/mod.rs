@@ -2,6 +2,7 @@
 
 mod caches;
 mod cgroup;
+mod child;
 mod guardian;
 mod identity;
 mod memory;
@@ -14,12 +15,13 @@ mod supervisor;
 
 pub use caches::{DiskCounters, drop_all, evict_tree, wait_disk_idle};
 pub use cgroup::{Cgroup, Limits};
+pub use child::{Child, Exit};
 pub use guardian::{Guardian, end_leftovers};
 pub(crate) use identity::processes_in;
 pub use identity::{Identity, boot_id};
 pub use memory::MemoryProbe;
 pub use probe::{CpuTicks, Fingerprint, OtherLoad, OtherServer, cores, other_load};
-pub use process::{Child, Exit, Output, Spawn};
+pub use process::{Output, Spawn};
 pub use run_as::RunAs;
 pub use sampler::HostSample;
 pub use storage::Storage;

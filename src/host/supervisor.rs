@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::child::Child;
 use super::identity::Identity;
-use super::process::{Child, Spawn};
+use super::process::Spawn;
 
 /// One line from Noctune to its supervisor.
 #[derive(Debug, Serialize, Deserialize)]

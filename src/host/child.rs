@@ -1,0 +1,150 @@
+//! A running child and how it ended.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child as StdChild, ExitStatus};
+use std::time::Duration;
+
+use super::identity::Identity;
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Exit code, where it ended by itself.
+    pub code: Option<i32>,
+    /// The signal, where one ended it.
+    pub signal: Option<i32>,
+}
+
+impl Exit {
+    /// Whether it ended by itself with code 0.
+    pub fn success(self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: status.signal(),
+        }
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(signal)) => write!(f, "signal {signal}"),
+            (None, None) => f.write_str("unknown end"),
+        }
+    }
+}
+
+/// A running child. Dropping it kills its whole group (the supervisor's handle excepted).
+#[derive(Debug)]
+pub struct Child {
+    child: StdChild,
+    identity: Identity,
+    exit: Option<Exit>,
+    ends_with_handle: bool,
+}
+
+impl Child {
+    /// A child just started; `ends_with_handle`: its group is killed when this is dropped.
+    pub(super) fn new(child: StdChild, identity: Identity, ends_with_handle: bool) -> Self {
+        Self {
+            child,
+            identity,
+            exit: None,
+            ends_with_handle,
+        }
+    }
+
+    /// Who it is; to be recorded for the next start.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.identity.pid
+    }
+
+    /// Its input, once, where [`super::Spawn::piped_stdin`] asked for one.
+    pub fn take_stdin(&mut self) -> Option<std::process::ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// Its output, once, where it is a pipe.
+    pub fn take_stdout(&mut self) -> Option<std::process::ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    /// Its error output, once, where it is a pipe.
+    pub fn take_stderr(&mut self) -> Option<std::process::ChildStderr> {
+        self.child.stderr.take()
+    }
+
+    /// How it ended; none while it runs.
+    ///
+    /// # Errors
+    /// What waitpid(2) reports.
+    pub fn try_exit(&mut self) -> io::Result<Option<Exit>> {
+        if self.exit.is_none() {
+            self.exit = self.child.try_wait()?.map(Exit::from);
+        }
+        Ok(self.exit)
+    }
+
+    /// Waits for its end, at most until the deadline; none when that came first.
+    ///
+    /// # Errors
+    /// What waitpid(2) reports.
+    pub async fn wait(&mut self, deadline: Duration) -> io::Result<Option<Exit>> {
+        let end = tokio::time::Instant::now() + deadline;
+        loop {
+            if let Some(exit) = self.try_exit()? {
+                return Ok(Some(exit));
+            }
+            if tokio::time::Instant::now() >= end {
+                return Ok(None);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Kills the group and waits until no member runs, at most until the deadline. True when all are gone; the exit
+    /// status of the child is then known to [`Child::try_exit`].
+    ///
+    /// # Errors
+    /// What waitpid(2) reports.
+    pub async fn kill(&mut self, deadline: Duration) -> io::Result<bool> {
+        let end = tokio::time::Instant::now() + deadline;
+        loop {
+            // Again on each round: a member may have forked just before the signal.
+            self.identity.kill_group();
+            if self.try_exit()?.is_some() && self.identity.is_gone() {
+                return Ok(true);
+            }
+            if tokio::time::Instant::now() >= end {
+                return Ok(false);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.ends_with_handle {
+            self.identity.kill_group();
+            // After SIGKILL the end is certain; waiting for it leaves no zombie.
+            if self.exit.is_none() {
+                let _ = self.child.wait();
+            }
+            self.identity.kill_group();
+        }
+    }
+}
