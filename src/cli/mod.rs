@@ -1,7 +1,11 @@
 //! The commands: one file each.
 
 mod args;
+mod check;
+mod check_cnf;
+mod doctor;
 mod explain;
+mod init;
 mod open;
 mod output;
 mod report;
@@ -9,6 +13,7 @@ mod session;
 mod shell;
 mod status;
 mod supervise;
+mod trial;
 mod tune;
 mod wire;
 
@@ -29,9 +34,14 @@ pub async fn run(cli: Cli) -> Result<u8> {
         Command::Explain { trial, study } => explain::run(&global, trial, study.as_deref()).await,
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
-        Command::Doctor { .. } | Command::Init { .. } | Command::Check { .. } | Command::Trial { .. } => {
-            Ok(0)
-        }
+        Command::Doctor { server } => doctor::run(&global, server.as_deref()).await,
+        Command::Init { dir, server, force } => init::run(&global, &dir, server.as_deref(), force).await,
+        Command::Check { file, server } => check::run(&global, file.as_deref(), server.as_deref()).await,
+        Command::Trial {
+            study,
+            set,
+            shared_host,
+        } => trial::run(&global, study.as_deref(), &set, shared_host).await,
         Command::Supervise => supervise::run(),
     }
 }

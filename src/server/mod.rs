@@ -24,7 +24,7 @@ pub use facts::server_facts;
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
 pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure};
 pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, canonical, private_cnf};
-pub use reset::{Backend, ResetDone, reset, supports_reflink};
+pub use reset::{Backend, ResetDone, reset, supports_reflink, supports_reflink_in};
 pub use socket_dir::SocketDir;
 pub use template::{Marker, Source, Template, TemplateSpec, fresh_server_id};
 pub use user::ServerUser;

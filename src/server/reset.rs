@@ -134,6 +134,25 @@ pub fn reset(
     Ok(done)
 }
 
+/// Whether files in `folder` can be cloned; false where it cannot be written.
+pub fn supports_reflink_in(folder: &Path) -> bool {
+    use std::io::Write as _;
+    let Ok(mut file) = tempfile::Builder::new()
+        .prefix(".noctune-reflink-")
+        .tempfile_in(folder)
+    else {
+        return false;
+    };
+    if file.write_all(&[1; 4096]).is_err() {
+        return false;
+    }
+    let copy = file.path().with_extension("copy");
+    let works = clone_file(file.path(), &copy).is_ok();
+    // It may never have been made.
+    let _ = fs::remove_file(&copy);
+    works
+}
+
 /// Whether a clone of the template's marker works in the folder of the data directory.
 pub fn supports_reflink(template: &Path, data: &Path) -> bool {
     let Some(folder) = data.parent() else {

@@ -12,6 +12,7 @@ pub use baseline::{Baseline, DiskFiles, dialect, read_settings};
 pub use folder::{FolderLock, StudyFolder, write_atomically};
 pub use frozen::Frozen;
 pub use host::{check_host, machine_class, strategy, workload};
+pub(crate) use prepared::knob_value;
 pub use prepared::{Prepared, Resolved, prepare, resolve_study};
 pub use study::StudySource;
 pub use worker::{is_gone, this_worker};
