@@ -136,40 +136,38 @@ impl Walk<'_> {
             return Ok(false);
         }
         let change = change(space, k, &self.here, &there);
-        loop {
-            let (old, new) = (self.ledger.get(&self.here), self.ledger.get(&there));
-            if new.runs() == 0 {
-                if new.open > 0 {
-                    // Being measured: until its result is there the walk goes on as if it were no better.
-                    return Ok(false);
-                }
-                return Err(Missing {
-                    configuration: there,
-                    next: change,
-                });
-            }
-            if !self.doubtful(&old, &new) {
-                let kept = beats(self.search.goal, new.mean(), old.mean());
-                self.last = Some(verdict(self.search.goal, &change, &old, &new, kept));
-                if kept {
-                    self.here = there;
-                }
-                return Ok(kept);
-            }
-            // The one with fewer runs is measured again.
-            let (again, results) = if old.runs() < new.runs() {
-                (&self.here, &old)
-            } else {
-                (&there, &new)
-            };
-            if results.open > 0 {
+        let (old, new) = (self.ledger.get(&self.here), self.ledger.get(&there));
+        if new.runs() == 0 {
+            if new.open > 0 {
+                // Being measured: until its result is there the walk goes on as if it were no better.
                 return Ok(false);
             }
             return Err(Missing {
-                configuration: again.clone(),
-                next: format!("{change} once more, because the difference lies within the noise"),
+                configuration: there,
+                next: change,
             });
         }
+        if !self.doubtful(&old, &new) {
+            let kept = beats(self.search.goal, new.mean(), old.mean());
+            self.last = Some(verdict(self.search.goal, &change, &old, &new, kept));
+            if kept {
+                self.here = there;
+            }
+            return Ok(kept);
+        }
+        // The one with fewer runs is measured again.
+        let (again, results) = if old.runs() < new.runs() {
+            (&self.here, &old)
+        } else {
+            (&there, &new)
+        };
+        if results.open > 0 {
+            return Ok(false);
+        }
+        Err(Missing {
+            configuration: again.clone(),
+            next: format!("{change} once more, because the difference lies within the noise"),
+        })
     }
 
     /// Whether two means lie too close to tell apart and another run is allowed.

@@ -128,12 +128,12 @@ impl Preset {
         match *self {
             Self::Bayes { initial, .. } => positive("initial", initial >= 1),
             Self::Coordinate { step, min_step, runs } => {
-                positive("step", step >= 0.001 && step <= 1.0)?;
+                positive("step", (0.001..=1.0).contains(&step))?;
                 positive("min-step", min_step >= 0.001 && min_step <= step)?;
                 positive("runs", runs >= 1)
             }
             Self::NelderMead { step, iterations } => {
-                positive("step", step >= 0.001 && step <= 1.0)?;
+                positive("step", (0.001..=1.0).contains(&step))?;
                 positive("iterations", iterations >= 1)
             }
             Self::Sobol | Self::Random => Ok(()),

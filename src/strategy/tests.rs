@@ -239,7 +239,8 @@ fn where_everything_failed_nothing_is_recommended_and_the_search_goes_on() {
 fn extreme_and_equal_values_and_odd_spaces_never_end_in_a_panic_or_a_nan() {
     let one_value = [Spec::Int("only", 7, 7, false), Spec::Float("x", 0.0, 1.0)];
     let many = [Spec::Enum("many", 60), Spec::Int("y", 1, 1000, true)];
-    let responses: [&dyn Fn(&Configuration) -> Option<f64>; 5] = [
+    type Response<'a> = &'a dyn Fn(&Configuration) -> Option<f64>;
+    let responses: [Response<'_>; 5] = [
         &|_| Some(42.0),
         &|_| Some(0.0),
         &|c| Some(if c.key().len() % 2 == 0 { 1e300 } else { 1e-300 }),

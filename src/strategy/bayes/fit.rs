@@ -245,12 +245,15 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// Where, the cost there, and its gradient.
+type Evaluation = (Array1<f64>, f64, Array1<f64>);
+
 /// The likelihood over all real numbers: each bounded parameter through a logistic curve, because argmin's L-BFGS knows
 /// no bounds. Remembers the best point of all starts and the last evaluation (cost and gradient come together).
 struct Bounded<'a> {
     likelihood: &'a Likelihood<'a>,
     best: &'a RefCell<(f64, Vec<f64>)>,
-    last: RefCell<Option<(Array1<f64>, f64, Array1<f64>)>>,
+    last: RefCell<Option<Evaluation>>,
 }
 
 impl Bounded<'_> {
