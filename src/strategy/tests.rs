@@ -45,9 +45,13 @@ fn median_reached(name: &str, seeds: u64, trials: usize) -> f64 {
 }
 
 #[test]
-fn bayes_beats_random_search_by_far() {
+fn bayes_beats_random_search() {
     let (bayes, random) = (median_reached("bayes", 5, 16), median_reached("random", 5, 16));
-    assert!(bayes > 1.1 * random, "bayes {bayes}, random {random}");
+    // 1000 is out of reach by less than 1 %: what is missing to it is the regret.
+    assert!(
+        1000.0 - bayes < 0.9 * (1000.0 - random),
+        "bayes {bayes}, random {random}"
+    );
 }
 
 #[test]
