@@ -181,11 +181,16 @@ fn knob_line(knob: &Knob, baseline: &Configuration) -> String {
                 size(*bytes, *max)
             )
         }
-        Domain::Float { min, max, scale, .. } => {
-            format!(
-                "{min} .. {max}{}",
-                if *scale == Scale::Log { ", log" } else { "" }
-            )
+        Domain::Float {
+            min,
+            max,
+            scale,
+            special,
+            ..
+        } => {
+            let special: String = special.iter().map(|value| format!("{value} or ")).collect();
+            let log = if *scale == Scale::Log { ", log" } else { "" };
+            format!("{special}{min} .. {max}{log}")
         }
         Domain::Enum { values } => values.join(" | "),
         Domain::Bool => "OFF | ON".to_owned(),

@@ -50,6 +50,8 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
         },
         limits,
         workload: parts.workload,
+        crash_recovery: trial.crash_recovery,
+        told: std::cell::RefCell::default(),
         load_seed: parts.source.study.study.seed,
     }
 }

@@ -18,7 +18,8 @@ pub struct Storage {
     pub mount_options: String,
     /// Where it is mounted.
     pub mount_point: String,
-    /// Whether it is a spinning disk, where the kernel tells; virtual disks may lie.
+    /// Whether it is a spinning disk; none where the kernel does not tell, and for paravirtual disks, which report what the
+    /// hypervisor left at its default (virtio says "spinning" on any storage).
     pub rotational: Option<bool>,
 }
 
@@ -76,6 +77,9 @@ impl Mount {
 /// Whether a block device, or the disk it is a part of, spins.
 fn rotational(major: u32, minor: u32) -> Option<bool> {
     let device = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    if is_paravirtual(&device) {
+        return None;
+    }
     device
         .ancestors()
         .take(2)
@@ -83,9 +87,34 @@ fn rotational(major: u32, minor: u32) -> Option<bool> {
         .map(|text| text.trim() == "1")
 }
 
+/// Whether a device's path below /sys is that of a virtio or Xen disk.
+fn is_paravirtual(device: &Path) -> bool {
+    device
+        .components()
+        .filter_map(|part| part.as_os_str().to_str())
+        .any(|part| {
+            ["vd", "xvd"].iter().any(|prefix| {
+                part.strip_prefix(prefix)
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+            })
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paravirtual_disk_is_of_unknown_kind() {
+        assert!(is_paravirtual(Path::new(
+            "/sys/devices/pci0000:00/0000:00:05.0/virtio2/block/vda/vda1"
+        )));
+        assert!(is_paravirtual(Path::new("/sys/devices/vbd-51712/block/xvda")));
+        assert!(!is_paravirtual(Path::new(
+            "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/block/sda/sda1"
+        )));
+        assert!(!is_paravirtual(Path::new("/sys/devices/virtual/block/loop0")));
+    }
 
     #[test]
     fn the_nearest_mount_of_the_device_is_the_one() {

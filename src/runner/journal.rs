@@ -1,5 +1,7 @@
 //! What happens in a trial, phase by phase: deadlines, times, events.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -41,6 +43,7 @@ pub(super) struct Journal<'a> {
     trial: TrialNumber,
     events: &'a Events,
     stop: &'a CancellationToken,
+    told: &'a RefCell<BTreeSet<String>>,
     /// Phases that ended, in order.
     pub(super) phases: Vec<PhaseTime>,
     /// What a person should know.
@@ -48,11 +51,17 @@ pub(super) struct Journal<'a> {
 }
 
 impl<'a> Journal<'a> {
-    pub(super) fn new(trial: TrialNumber, events: &'a Events, stop: &'a CancellationToken) -> Self {
+    pub(super) fn new(
+        trial: TrialNumber,
+        events: &'a Events,
+        stop: &'a CancellationToken,
+        told: &'a RefCell<BTreeSet<String>>,
+    ) -> Self {
         Self {
             trial,
             events,
             stop,
+            told,
             phases: Vec::new(),
             warnings: Vec::new(),
         }
@@ -110,8 +119,12 @@ impl<'a> Journal<'a> {
         ended.map(|(value, _)| value)
     }
 
-    /// Notes what a person should know, and tells it.
+    /// Notes what a person should know, and tells it, unless an earlier trial had told the same.
     pub(super) fn warn(&mut self, warning: Warning) {
+        if !self.told.borrow_mut().insert(warning.text.clone()) {
+            self.warnings.push(warning);
+            return;
+        }
         self.events.send(&Event::Warning {
             text: format!("trial {}: {}", self.trial, warning.text),
             next: warning.next.clone(),
@@ -147,8 +160,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_missed_deadline_is_the_candidates_when_the_server_works_and_the_hosts_otherwise() {
-        let (events, stop) = (Events::default(), CancellationToken::new());
-        let mut journal = Journal::new(1, &events, &stop);
+        let (events, stop, told) = (Events::default(), CancellationToken::new(), RefCell::default());
+        let mut journal = Journal::new(1, &events, &stop, &told);
         let never = std::future::pending::<Result<((), Option<String>), Failure>>;
         let measured = journal
             .phase(Phase::Measure, Duration::from_secs(5), never())
@@ -169,9 +182,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_raised_stop_ends_a_phase() {
-        let (events, stop) = (Events::default(), CancellationToken::new());
+        let (events, stop, told) = (Events::default(), CancellationToken::new(), RefCell::default());
         stop.cancel();
-        let mut journal = Journal::new(1, &events, &stop);
+        let mut journal = Journal::new(1, &events, &stop, &told);
         let never = std::future::pending::<Result<((), Option<String>), Failure>>();
         assert_eq!(
             journal.phase(Phase::WarmUp, Duration::from_secs(5), never).await,

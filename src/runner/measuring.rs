@@ -1,10 +1,15 @@
 //! Warm-up and measuring: how long, and what the window says.
 
 use super::journal::Failure;
-use super::watch::Watch;
+use super::series::counters;
+use super::watch::{Samples, StatusSample, Watch};
 use crate::plan::Length;
 use crate::stats::{batch_means, steadiness};
-use crate::trial::{EndOfMeasuring, Phase};
+use crate::trial::{
+    Cause, CauseKind, EndOfMeasuring, Measurement, Outcome, Phase, WindowTotals, WriteDebt, WriteState,
+    metrics_of,
+};
+use crate::workload::LoadFailure;
 
 /// A warm-up is looked at from this many samples on.
 const FEWEST_SAMPLES: usize = 8;
@@ -20,11 +25,23 @@ pub(super) struct WarmUp {
     pub(super) steady: bool,
 }
 
+/// What was measured, before the debt is known.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Window {
+    pub(super) warm: WarmUp,
+    pub(super) totals: WindowTotals,
+    pub(super) ended: EndOfMeasuring,
+    /// Server and host at its begin.
+    pub(super) first: StatusSample,
+    /// Server and host at its end.
+    pub(super) last: StatusSample,
+}
+
 /// Loads until the throughput is steady, at most to the cap.
 pub(super) async fn warm_up(watch: &mut Watch<'_>, length: &Length) -> Result<WarmUp, Failure> {
     loop {
         let second = watch.second(Phase::WarmUp).await?;
-        let series: Vec<f64> = watch.seconds.iter().map(|second| second.tps).collect();
+        let series: Vec<f64> = watch.samples.seconds.iter().map(|second| second.tps).collect();
         let steady = steadiness(&series, FEWEST_SAMPLES).is_some_and(|seen| seen.steady);
         if steady || second.at >= length.warmup_cap {
             return Ok(WarmUp {
@@ -36,32 +53,70 @@ pub(super) async fn warm_up(watch: &mut Watch<'_>, length: &Length) -> Result<Wa
 }
 
 /// Measures until the interval is narrow enough, at most to the cap. The window is the seconds after the warm-up's.
-pub(super) async fn measure(
-    watch: &mut Watch<'_>,
-    length: &Length,
-    warm_up: &WarmUp,
-) -> Result<EndOfMeasuring, Failure> {
+pub(super) async fn measure(watch: &mut Watch<'_>, length: &Length, warm: WarmUp) -> Result<Window, Failure> {
     watch.sample_status(Phase::Measure).await?;
+    let first = newest(watch.samples)?;
     let ended = loop {
         watch.second(Phase::Measure).await?;
-        let window: Vec<f64> = watch.seconds[warm_up.samples..]
-            .iter()
-            .map(|second| second.tps)
-            .collect();
-        let seconds: f64 = watch.seconds[warm_up.samples..]
-            .iter()
-            .map(|second| second.length)
-            .sum();
+        let window = &watch.samples.seconds[warm.samples..];
+        let seconds: f64 = window.iter().map(|second| second.length).sum();
         // Half a second of slack: seconds are not exactly one second long.
         if seconds + 0.5 >= length.measure_max {
             break EndOfMeasuring::Cap;
         }
-        if seconds + 0.5 >= length.measure_min && is_precise(&window) {
+        let rates: Vec<f64> = window.iter().map(|second| second.tps).collect();
+        if seconds + 0.5 >= length.measure_min && is_precise(&rates) {
             break EndOfMeasuring::Precise;
         }
     };
     watch.sample_status(Phase::Measure).await?;
-    Ok(ended)
+    let last = newest(watch.samples)?;
+    let totals = watch.load.window(warm.samples, watch.samples.seconds.len());
+    LoadFailure::check_window(&totals)
+        .map_err(|failure| Failure::Outcome(failure.outcome(Phase::Measure)))?;
+    swapped(&first, &last)?;
+    Ok(Window {
+        warm,
+        totals,
+        ended,
+        first,
+        last,
+    })
+}
+
+fn newest(samples: &Samples) -> Result<StatusSample, Failure> {
+    samples
+        .status
+        .last()
+        .cloned()
+        .ok_or_else(|| Failure::host("the server's status was never read"))
+}
+
+/// A trial that swapped says nothing about speed: its own swapping is too much memory, the host's is the host's fault.
+fn swapped(first: &StatusSample, last: &StatusSample) -> Result<(), Failure> {
+    if !last.host.swapped_since(&first.host) {
+        return Ok(());
+    }
+    let of_server = |sample: &StatusSample| {
+        sample
+            .host
+            .gauges
+            .get("server_swap_bytes")
+            .copied()
+            .unwrap_or(0.0)
+    };
+    if of_server(last) > of_server(first) {
+        let cause = Cause::new(
+            CauseKind::Memory,
+            "the server was swapped out while it was measured",
+        );
+        return Err(Failure::Outcome(Outcome::OutOfMemory { cause }));
+    }
+    let cause = Cause::new(
+        CauseKind::Memory,
+        "the host swapped while the server was measured",
+    );
+    Err(Failure::Outcome(Outcome::HostFault { cause }))
 }
 
 /// Whether the mean of the samples is known to 1 % (95 %, normal), by batch means.
@@ -69,6 +124,53 @@ fn is_precise(window: &[f64]) -> bool {
     batch_means(window)
         .and_then(|mean| mean.standard_error.map(|error| (mean.value, error)))
         .is_some_and(|(mean, error)| mean > 0.0 && 1.96 * error <= PRECISE * mean)
+}
+
+impl Window {
+    /// Dirty data that the window added, bytes; none where the server does not tell.
+    pub(super) fn debt_growth(&self) -> Option<f64> {
+        Some(state(&self.last)?.dirty_bytes - state(&self.first)?.dirty_bytes)
+    }
+
+    /// What the window says. `drain_rate` is the rate, in bytes per second, at which the server was seen to pay its debt
+    /// afterwards; the fastest stretch of the trial counts, too.
+    pub(super) fn measurement(
+        &self,
+        samples: &Samples,
+        writes: bool,
+        drain_rate: Option<f64>,
+    ) -> Measurement {
+        let debt = writes.then(|| self.debt(&samples.status, drain_rate)).flatten();
+        let seconds = &samples.seconds[self.warm.samples..];
+        let mut counted = counters(&self.first, &self.last);
+        counted.extend(self.last.host.since(&self.first.host));
+        Measurement {
+            metrics: metrics_of(&self.totals, seconds, debt.as_ref()),
+            window_seconds: self.totals.seconds,
+            warmup_seconds: samples.seconds[..self.warm.samples]
+                .last()
+                .map_or(0.0, |second| second.at),
+            steady: self.warm.steady,
+            ended: self.ended,
+            debt,
+            counters: counted,
+        }
+    }
+
+    fn debt(&self, status: &[StatusSample], drain_rate: Option<f64>) -> Option<WriteDebt> {
+        let fastest = status
+            .windows(2)
+            .filter_map(|pair| Some(state(&pair[0])?.flush_rate(&state(&pair[1])?, pair[1].at - pair[0].at)))
+            .chain(drain_rate)
+            .fold(0.0, f64::max);
+        let rate = (fastest > 0.0).then_some(fastest);
+        state(&self.first)?.debt(&state(&self.last)?, self.last.at - self.first.at, rate)
+    }
+}
+
+/// The write state in a status sample.
+pub(super) fn state(sample: &StatusSample) -> Option<WriteState> {
+    WriteState::from_status(|name| sample.values.get(&name.to_ascii_lowercase()).copied())
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! One trial, phase by phase, on the real server under the real load.
 
+mod drain;
 mod journal;
 mod measuring;
+mod recovery;
+mod scan;
 mod series;
 mod setting;
 mod start;

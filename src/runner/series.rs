@@ -86,6 +86,7 @@ mod tests {
 
     fn sample(at: f64, values: &[(&str, f64)]) -> StatusSample {
         StatusSample {
+            host: crate::host::HostSample::default(),
             at,
             values: values
                 .iter()

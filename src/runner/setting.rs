@@ -1,6 +1,7 @@
 //! What a runner of trials works with; the same for all trials of a study.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,8 +49,12 @@ pub struct TrialRunner {
     pub caches: CacheDrop,
     /// Limits of the machine class; none where it is this whole host.
     pub limits: Option<Limits>,
+    /// Whether the recovery after a crash is timed.
+    pub crash_recovery: bool,
     /// The load.
     pub workload: Box<dyn Workload>,
+    /// Warnings that were told already: what is true of every trial is told once and kept with each.
+    pub told: RefCell<BTreeSet<String>>,
     /// Seed of the load's keys: the same for all trials, so that all do the same work.
     pub load_seed: u64,
 }

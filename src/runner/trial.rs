@@ -6,26 +6,28 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::TrialRunner;
+use super::drain::drain_rate;
 use super::journal::{Failure, Journal};
-use super::measuring::{measure, warm_up};
-use super::series::{counters, series};
-use super::watch::{StatusSample, Watch};
+use super::measuring::{Window, measure, warm_up};
+use super::recovery::{lower_bound, wait_for_plateau};
+use super::scan::scan;
+use super::series::series;
+use super::watch::{Samples, Watch};
 use crate::host::Cgroup;
 use crate::night::{Events, RunTrial, TrialOrder, now};
 use crate::plan::Purpose;
-use crate::server::Instance;
-use crate::space::Configuration;
-use crate::trial::{
-    EndOfMeasuring, Measurement, Outcome, Phase, Series, TrialRecord, WriteDebt, WriteState, metrics_of,
-};
-use crate::workload::{Endpoint, LoadFailure, RunningLoad};
+use crate::server::{Client, Instance};
+use crate::space::{Configuration, Value};
+use crate::stats::Estimate;
+use crate::trial::{EndOfMeasuring, Measurement, Outcome, Phase, TrialRecord, Warning};
+use crate::workload::{Endpoint, RunningLoad};
 
 /// How long the load may take to end when asked.
 const LOAD_END: Duration = Duration::from_secs(15);
 /// The database the load works in.
 pub(crate) const DATABASE: &str = "noctune";
 
-/// What runs during a trial and has to be ended whatever happens.
+/// What runs during a trial and has to be ended whatever happens, the load first.
 #[derive(Default)]
 struct Running {
     load: Option<Box<dyn RunningLoad>>,
@@ -37,7 +39,7 @@ struct Running {
 #[derive(Default)]
 struct Known {
     effective: Option<Configuration>,
-    series: Vec<Series>,
+    samples: Samples,
 }
 
 #[async_trait(?Send)]
@@ -50,21 +52,21 @@ impl RunTrial for TrialRunner {
     ) -> Option<TrialRecord> {
         let began = now();
         let clock = Instant::now();
-        let mut journal = Journal::new(order.number, events, stop);
+        let mut journal = Journal::new(order.number, events, stop, &self.told);
         let mut running = Running::default();
         let mut known = Known::default();
         let ended = self
             .phases(order, events, &mut journal, &mut running, &mut known)
             .await;
         let deadline = self.deadline(Phase::Stop, &order.job.length);
-        let stopped = journal.timed(Phase::Stop, deadline, end(&mut running)).await;
+        let stopped = journal.timed(Phase::Stop, deadline, self.end(&mut running)).await;
         let outcome = match (ended, stopped) {
             (Err(Failure::Stopped), _) => return None,
             (Err(Failure::Outcome(outcome)), _) => outcome,
             // What was measured stays measured; a server that does not go away is the next trial's problem, and told.
             (Ok(measurement), stopped) => {
                 if let Err(Failure::Outcome(outcome)) = stopped {
-                    journal.warn(crate::trial::Warning {
+                    journal.warn(Warning {
                         text: outcome.reason().unwrap_or_default(),
                         next: Some("look for processes of this study that do not end".to_owned()),
                     });
@@ -78,7 +80,7 @@ impl RunTrial for TrialRunner {
             began,
             seconds: clock.elapsed().as_secs_f64(),
             phases: journal.phases,
-            series: known.series,
+            series: series(&known.samples.seconds, &known.samples.status),
             warnings: journal.warnings,
         })
     }
@@ -93,55 +95,145 @@ impl TrialRunner {
         running: &mut Running,
         known: &mut Known,
     ) -> Result<Measurement, Failure> {
+        let (variables, mut client) = self.until_verified(order, journal, running, known).await?;
+        if order.job.purpose == Purpose::Final {
+            return Ok(started_only());
+        }
+        let window = self
+            .under_load(order, events, journal, running, known, &mut client)
+            .await?;
         let length = &order.job.length;
-        let deadline = |phase| self.deadline(phase, length);
-        let variables = journal
-            .phase(Phase::Check, deadline(Phase::Check), async {
-                Ok((self.check(order)?, None))
-            })
+        let mut recovery = None;
+        if self.crash_recovery {
+            let deadline = self.deadline(Phase::CrashRecovery, length);
+            let work = self.recover(order, events, &variables, running, known, &mut client);
+            let (seconds, plateau) = journal.phase(Phase::CrashRecovery, deadline, work).await?;
+            if !plateau {
+                journal.warn(lower_bound());
+            }
+            recovery = Some(seconds);
+        }
+        let deadline = self.deadline(Phase::Collect, length);
+        let drained = journal
+            .phase(
+                Phase::Collect,
+                deadline,
+                self.collect(&window, running, &mut client),
+            )
             .await?;
-        journal
-            .phase(Phase::Reset, deadline(Phase::Reset), async {
-                Ok(((), Some(self.reset().await?)))
-            })
-            .await?;
-        journal
-            .phase(Phase::Cool, deadline(Phase::Cool), async {
-                Ok(((), self.cool().await?))
-            })
-            .await?;
-        let start = deadline(Phase::Start);
+        let mut measurement = window.measurement(&known.samples, self.workload.writes(), drained);
+        if let Some(seconds) = recovery {
+            let estimate = Estimate {
+                value: seconds,
+                standard_error: None,
+            };
+            measurement.metrics.insert("recovery_s".to_owned(), estimate);
+        }
+        Ok(measurement)
+    }
+
+    /// Phases *check* to *verify*: the variables that were written, and a connection to the server that runs with them.
+    async fn until_verified(
+        &self,
+        order: &TrialOrder,
+        journal: &mut Journal<'_>,
+        running: &mut Running,
+        known: &mut Known,
+    ) -> Result<(Vec<(String, Value)>, Client), Failure> {
+        let deadline = |phase| self.deadline(phase, &order.job.length);
+        let check = async { Ok((self.check(order)?, None)) };
+        let variables = journal.phase(Phase::Check, deadline(Phase::Check), check).await?;
+        let reset = async { Ok(((), Some(self.reset().await?))) };
+        journal.phase(Phase::Reset, deadline(Phase::Reset), reset).await?;
+        let cool = async { Ok(((), self.cool().await?)) };
+        journal.phase(Phase::Cool, deadline(Phase::Cool), cool).await?;
         let mut seen = Vec::new();
         running.cgroup = self.cgroup(&mut seen)?;
-        let cgroup = running.cgroup.as_ref();
+        let limit = deadline(Phase::Start);
+        let start = async {
+            Ok((
+                self.start(order, &variables, running.cgroup.as_ref(), limit)
+                    .await?,
+                None,
+            ))
+        };
+        // The start kills what missed its own deadline; this one is for what even that does not end.
         let instance = journal
-            .phase(Phase::Start, start + Duration::from_secs(60), async {
-                Ok((self.start(order, &variables, cgroup, start).await?, None))
-            })
+            .phase(Phase::Start, limit + Duration::from_secs(90), start)
             .await?;
         let instance = running.instance.insert(instance);
-        let mut client = instance
-            .client(Duration::from_secs(30))
-            .await
-            .map_err(|error| Failure::host(format!("the server cannot be asked: {error}")))?;
         let log = instance.log();
+        let verify = async {
+            let mut client = instance
+                .client(Duration::from_secs(30))
+                .await
+                .map_err(|error| Failure::host(format!("the server cannot be asked: {error}")))?;
+            let effective = self
+                .verify(order, &mut client, &variables, &log, &mut seen)
+                .await?;
+            Ok(((effective, client), None))
+        };
         let verified = journal
-            .phase(Phase::Verify, deadline(Phase::Verify), async {
-                Ok((
-                    self.verify(order, &mut client, &variables, &log, &mut seen)
-                        .await?,
-                    None,
-                ))
-            })
+            .phase(Phase::Verify, deadline(Phase::Verify), verify)
             .await;
         for warning in seen {
             journal.warn(warning);
         }
-        known.effective = Some(verified?);
-        if order.job.purpose == Purpose::Final {
-            return Ok(started_only());
-        }
+        let (effective, client) = verified?;
+        known.effective = Some(effective);
+        Ok((variables, client))
+    }
 
+    /// Phases *warm-up* and *measure*.
+    async fn under_load(
+        &self,
+        order: &TrialOrder,
+        events: &Events,
+        journal: &mut Journal<'_>,
+        running: &mut Running,
+        known: &mut Known,
+        client: &mut Client,
+    ) -> Result<Window, Failure> {
+        let length = &order.job.length;
+        let warm = async {
+            let read = scan(client)
+                .await
+                .unwrap_or_else(|error| Some(format!("tables were not read: {error}")));
+            let load = self.start_load(order, running).await?;
+            running.load = Some(load);
+            let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
+            let warm = warm_up(&mut watch, length).await?;
+            let steady = if warm.steady {
+                "steady"
+            } else {
+                "not steady at its cap"
+            };
+            Ok((
+                warm,
+                Some(read.map_or_else(|| steady.to_owned(), |read| format!("{read}, {steady}"))),
+            ))
+        };
+        let warm = journal
+            .phase(Phase::WarmUp, self.deadline(Phase::WarmUp, length), warm)
+            .await?;
+        let measured = async {
+            let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
+            Ok((measure(&mut watch, length, warm).await?, None))
+        };
+        journal
+            .phase(Phase::Measure, self.deadline(Phase::Measure, length), measured)
+            .await
+    }
+
+    async fn start_load(
+        &self,
+        order: &TrialOrder,
+        running: &Running,
+    ) -> Result<Box<dyn RunningLoad>, Failure> {
+        let instance = running
+            .instance
+            .as_ref()
+            .ok_or_else(|| Failure::host("no server runs"))?;
         let endpoint = Endpoint {
             socket: instance.socket(),
             port: None,
@@ -149,102 +241,118 @@ impl TrialRunner {
             password: None,
             database: DATABASE.to_owned(),
         };
-        let cap = Duration::from_secs_f64(length.warmup_cap + length.measure_max + 300.0);
+        let length = &order.job.length;
+        // Far beyond what the phases take; the load is stopped by us.
+        let cap = Duration::from_secs_f64(length.warmup_cap + length.measure_max + 600.0);
         let load = self
             .workload
             .start(&endpoint, &order.folder, cap, self.load_seed)
-            .await;
-        let load = load.map_err(|failure| Failure::Outcome(failure.outcome(Phase::WarmUp)))?;
-        let load = running.load.insert(load);
-        let kills = || cgroup.and_then(Cgroup::memory_kills);
-        let mut watch = Watch::new(order.number, events, instance, &mut client, load.as_mut(), &kills);
-        let measured = self.load_phases(order, journal, &mut watch).await;
-        known.series = series(&watch.seconds, &watch.status);
-        let measured = measured?;
-        if let Some(load) = running.load.take() {
-            journal
-                .phase(Phase::Collect, deadline(Phase::Collect), async {
-                    let summary = load
-                        .stop(LOAD_END)
-                        .await
-                        .map_err(|failure| Failure::Outcome(failure.outcome(Phase::Collect)))?;
-                    Ok(((), summary.notes.first().cloned()))
-                })
-                .await?;
-        }
-        Ok(measured)
+            .await
+            .map_err(|failure| Failure::Outcome(failure.outcome(Phase::WarmUp)))?;
+        self.guardian.watch(load.identity())?;
+        Ok(load)
     }
 
-    /// Warm-up and measuring.
-    async fn load_phases(
-        &self,
+    fn watch<'a>(
+        &'a self,
         order: &TrialOrder,
-        journal: &mut Journal<'_>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Measurement, Failure> {
-        let length = &order.job.length;
-        let warm = journal
-            .phase(Phase::WarmUp, self.deadline(Phase::WarmUp, length), async {
-                let warm = warm_up(watch, length).await?;
-                let note = if warm.steady {
-                    "steady"
-                } else {
-                    "not steady at its cap"
-                };
-                Ok((warm, Some(note.to_owned())))
-            })
-            .await?;
-        let ended = journal
-            .phase(Phase::Measure, self.deadline(Phase::Measure, length), async {
-                Ok((measure(watch, length, &warm).await?, None))
-            })
-            .await?;
-        let window = watch.load.window(warm.samples, watch.seconds.len());
-        LoadFailure::check_window(&window)
-            .map_err(|failure| Failure::Outcome(failure.outcome(Phase::Measure)))?;
-        let seconds = &watch.seconds[warm.samples..];
-        let began = watch.seconds[..warm.samples]
-            .last()
-            .map_or(0.0, |second| second.at);
-        let first = watch
-            .status
-            .iter()
-            .find(|sample| sample.at >= began)
-            .or(watch.status.first());
-        let (Some(first), Some(last)) = (first, watch.status.last()) else {
-            return Err(Failure::host("the server's status was never read"));
+        events: &'a Events,
+        running: &'a mut Running,
+        samples: &'a mut Samples,
+        client: &'a mut Client,
+    ) -> Result<Watch<'a>, Failure> {
+        let Running {
+            load: Some(load),
+            instance: Some(instance),
+            cgroup,
+        } = running
+        else {
+            return Err(Failure::host("neither server nor load runs"));
         };
-        let debt = self
-            .workload
-            .writes()
-            .then(|| debt(&watch.status, first, last))
-            .flatten();
-        Ok(Measurement {
-            metrics: metrics_of(&window, seconds, debt.as_ref()),
-            window_seconds: window.seconds,
-            warmup_seconds: began,
-            steady: warm.steady,
-            ended,
-            debt,
-            counters: counters(first, last),
+        Ok(Watch {
+            trial: order.number,
+            events,
+            instance,
+            client,
+            load: load.as_mut(),
+            cgroup: cgroup.as_ref(),
+            data: &self.data,
+            samples,
         })
     }
-}
 
-/// What the window left unpaid. The fastest stretch of the trial tells how fast this server can flush.
-fn debt(status: &[StatusSample], first: &StatusSample, last: &StatusSample) -> Option<WriteDebt> {
-    let state = |sample: &StatusSample| {
-        WriteState::from_status(|name| sample.values.get(&name.to_ascii_lowercase()).copied())
-    };
-    let fastest = status
-        .windows(2)
-        .filter_map(|pair| Some(state(&pair[0])?.flush_rate(&state(&pair[1])?, pair[1].at - pair[0].at)))
-        .fold(0.0, f64::max);
-    state(first)?.debt(
-        &state(last)?,
-        last.at - first.at,
-        (fastest > 0.0).then_some(fastest),
-    )
+    /// Phase *crash recovery*: seconds until the first commit, and whether the checkpoint age had reached its plateau.
+    async fn recover(
+        &self,
+        order: &TrialOrder,
+        events: &Events,
+        variables: &[(String, Value)],
+        running: &mut Running,
+        known: &mut Known,
+        client: &mut Client,
+    ) -> Result<((f64, bool), Option<String>), Failure> {
+        let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
+        let plateau = wait_for_plateau(&mut watch).await?;
+        let deadline = self.deadline(Phase::CrashRecovery, &order.job.length);
+        let Some(instance) = running.instance.as_mut() else {
+            return Err(Failure::host("no server runs"));
+        };
+        let crashed = self
+            .crash_and_recover(order, variables, running.cgroup.as_ref(), instance, deadline)
+            .await;
+        // The load lost its server; it has nothing more to say.
+        self.end_load(running)?;
+        let (recovered, seconds) = crashed?;
+        running.instance = Some(recovered);
+        let bound = if plateau { "" } else { " at least" };
+        Ok((
+            (seconds, plateau),
+            Some(format!("first commit after{bound} {seconds:.1} s")),
+        ))
+    }
+
+    /// Phase *collect*: the load ends and its figures are checked; then the server shows how fast it pays its write debt.
+    async fn collect(
+        &self,
+        window: &Window,
+        running: &mut Running,
+        client: &mut Client,
+    ) -> Result<(Option<f64>, Option<String>), Failure> {
+        let Some(load) = running.load.take() else {
+            return Ok((None, None));
+        };
+        let identity = load.identity().clone();
+        let stopped = load.stop(LOAD_END).await;
+        self.guardian.forget(&identity)?;
+        let summary = stopped.map_err(|failure| Failure::Outcome(failure.outcome(Phase::Collect)))?;
+        let note = summary.notes.into_iter().next();
+        let grew = window.debt_growth().is_some_and(|bytes| bytes > 0.0);
+        if !self.workload.writes() || !grew {
+            return Ok((None, note));
+        }
+        let Some(instance) = running.instance.as_ref() else {
+            return Ok((None, note));
+        };
+        Ok((drain_rate(client, instance, &self.data).await, note))
+    }
+
+    /// Phase *stop*: the load's and the server's process groups are killed and gone.
+    async fn end(&self, running: &mut Running) -> Result<((), Option<String>), Failure> {
+        self.end_load(running)?;
+        if let Some(mut instance) = running.instance.take() {
+            instance.kill().await?;
+        }
+        running.cgroup = None;
+        Ok(((), None))
+    }
+
+    fn end_load(&self, running: &mut Running) -> Result<(), Failure> {
+        if let Some(mut load) = running.load.take() {
+            load.kill();
+            self.guardian.forget(load.identity())?;
+        }
+        Ok(())
+    }
 }
 
 /// The measurement of a trial that only starts the server.
@@ -258,16 +366,4 @@ fn started_only() -> Measurement {
         debt: None,
         counters: std::collections::BTreeMap::new(),
     }
-}
-
-/// Phase *stop*: the load's and the server's process groups are killed and gone.
-async fn end(running: &mut Running) -> Result<((), Option<String>), Failure> {
-    if let Some(mut load) = running.load.take() {
-        load.kill();
-    }
-    if let Some(mut instance) = running.instance.take() {
-        instance.kill().await?;
-    }
-    running.cgroup = None;
-    Ok(((), None))
 }

@@ -1,9 +1,11 @@
 //! Watches the load second by second, and the server with it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::journal::Failure;
+use crate::host::{Cgroup, HostSample};
 use crate::night::{Event, Events};
 use crate::server::{Client, Death, Instance, classify_death};
 use crate::strategy::TrialNumber;
@@ -21,13 +23,24 @@ const DYING: Duration = Duration::from_secs(5);
 /// With the server idle this long while the load sends nothing, the load itself hangs.
 const LOAD_HUNG: usize = 15;
 
-/// Status variables at a moment of the load.
+/// What server and host counted up to a moment of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct StatusSample {
     /// Seconds since the load started.
     pub(super) at: f64,
     /// Numeric status variables by name, in lower case.
     pub(super) values: BTreeMap<String, f64>,
+    /// The host's counters.
+    pub(super) host: HostSample,
+}
+
+/// Everything sampled in a trial.
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    /// Seconds of load.
+    pub(super) seconds: Vec<Second>,
+    /// Server and host, every few seconds.
+    pub(super) status: Vec<StatusSample>,
 }
 
 /// A running server under a running load.
@@ -37,112 +50,109 @@ pub(super) struct Watch<'a> {
     pub(super) instance: &'a mut Instance,
     pub(super) client: &'a mut Client,
     pub(super) load: &'a mut dyn RunningLoad,
-    /// Kills for memory seen in the server's cgroup, where it has one.
-    pub(super) cgroup_kills: &'a dyn Fn() -> Option<u64>,
-    /// All seconds so far.
-    pub(super) seconds: Vec<Second>,
-    /// Status samples so far.
-    pub(super) status: Vec<StatusSample>,
-    silent: usize,
+    /// The server's control group, where it has one.
+    pub(super) cgroup: Option<&'a Cgroup>,
+    /// A path on the server's disk.
+    pub(super) data: &'a Path,
+    /// Where samples are kept.
+    pub(super) samples: &'a mut Samples,
 }
 
-impl<'a> Watch<'a> {
-    pub(super) fn new(
-        trial: TrialNumber,
-        events: &'a Events,
-        instance: &'a mut Instance,
-        client: &'a mut Client,
-        load: &'a mut dyn RunningLoad,
-        cgroup_kills: &'a dyn Fn() -> Option<u64>,
-    ) -> Self {
-        Self {
-            trial,
-            events,
-            instance,
-            client,
-            load,
-            cgroup_kills,
-            seconds: Vec::new(),
-            status: Vec::new(),
-            silent: 0,
-        }
-    }
+/// Reads the server's status and the host's counters now.
+pub(super) async fn sample(
+    client: &mut Client,
+    instance: &Instance,
+    data: &Path,
+    at: f64,
+) -> Result<StatusSample, String> {
+    let status = match tokio::time::timeout(ANSWER, client.global_status()).await {
+        Ok(Ok(status)) => status,
+        Ok(Err(error)) => return Err(error.to_string()),
+        Err(_) => return Err(format!("no answer within {} s", ANSWER.as_secs())),
+    };
+    let values = status
+        .into_iter()
+        .filter_map(|(name, value)| {
+            value
+                .parse::<f64>()
+                .ok()
+                .map(|value| (name.to_ascii_lowercase(), value))
+        })
+        .filter(|(_, value)| value.is_finite())
+        .collect();
+    Ok(StatusSample {
+        at,
+        values,
+        host: HostSample::take(instance.pid(), data),
+    })
+}
 
+impl Watch<'_> {
     /// Waits for the next second of load and looks after the server.
     pub(super) async fn second(&mut self, phase: Phase) -> Result<Second, Failure> {
         let second = match self.load.next_second().await {
             Ok(Some(second)) => second,
             Ok(None) => {
-                return Err(self
-                    .blame(
-                        LoadFailure::Hung {
-                            text: "the load ended before the trial".into(),
-                        },
-                        phase,
-                    )
-                    .await);
+                let text = "the load ended before the trial".to_owned();
+                return Err(self.blame(&LoadFailure::Hung { text }, phase).await);
             }
-            Err(failure) => return Err(self.blame(failure, phase).await),
+            Err(failure) => return Err(self.blame(&failure, phase).await),
         };
         self.events.send(&Event::Second {
             trial: self.trial,
             second,
         });
-        self.seconds.push(second);
+        self.samples.seconds.push(second);
         if let Some(outcome) = self.server_death()? {
             return Err(Failure::Outcome(outcome));
         }
-        self.silent = if second.tps > 0.0 { 0 } else { self.silent + 1 };
-        if self.silent >= SILENCE {
-            self.look_into_silence(phase).await?;
+        let silent = self
+            .samples
+            .seconds
+            .iter()
+            .rev()
+            .take_while(|second| second.tps <= 0.0)
+            .count();
+        if silent >= SILENCE {
+            self.look_into_silence(phase, silent).await?;
         }
-        let due = self
+        if self
+            .samples
             .status
             .last()
-            .is_none_or(|last| second.at - last.at >= STATUS_EVERY - 0.5);
-        if due {
+            .is_none_or(|last| second.at - last.at >= STATUS_EVERY - 0.5)
+        {
             self.sample_status(phase).await?;
         }
         Ok(second)
     }
 
-    /// Reads the server's status now.
+    /// Reads server and host now.
     pub(super) async fn sample_status(&mut self, phase: Phase) -> Result<(), Failure> {
-        let at = self.seconds.last().map_or(0.0, |second| second.at);
-        match tokio::time::timeout(ANSWER, self.client.global_status()).await {
-            Ok(Ok(status)) => {
-                let values = status
-                    .into_iter()
-                    .filter_map(|(name, value)| {
-                        value
-                            .parse::<f64>()
-                            .ok()
-                            .map(|value| (name.to_ascii_lowercase(), value))
-                    })
-                    .filter(|(_, value)| value.is_finite())
-                    .collect();
-                self.status.push(StatusSample { at, values });
+        let at = self.samples.seconds.last().map_or(0.0, |second| second.at);
+        match sample(self.client, self.instance, self.data, at).await {
+            Ok(sample) => {
+                self.samples.status.push(sample);
                 Ok(())
             }
-            Ok(Err(_)) | Err(_) => Err(Failure::Outcome(
-                self.death_soon().await?.unwrap_or(Outcome::TimedOut { phase }),
-            )),
+            Err(_) => {
+                let death = self.death_soon().await?;
+                Err(Failure::Outcome(death.unwrap_or(Outcome::TimedOut { phase })))
+            }
         }
     }
 
     /// Nothing was done for a while: a dead server, a hung server, or a hung load?
-    async fn look_into_silence(&mut self, phase: Phase) -> Result<(), Failure> {
+    async fn look_into_silence(&mut self, phase: Phase, silent: usize) -> Result<(), Failure> {
         self.sample_status(phase).await?;
-        let idle = self
+        let running = self
+            .samples
             .status
             .last()
-            .and_then(|s| s.values.get("threads_running"))
-            .is_some_and(|running| *running <= 1.0);
-        if idle && self.silent >= LOAD_HUNG {
-            let text = format!(
-                "the load sent nothing for {} s while the server was idle and answered",
-                self.silent
-            );
+            .and_then(|sample| sample.values.get("threads_running"));
+        // The asking connection itself is running.
+        if running.is_some_and(|running| *running <= 1.0) && silent >= LOAD_HUNG {
+            let text = format!("the load sent nothing for {silent} s while the server was idle and answered");
             return Err(Failure::Outcome(Outcome::HostFault {
                 cause: Cause::new(CauseKind::Other, text),
             }));
@@ -151,7 +161,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The outcome of a failed load: the server's death where it died, else what the load says.
-    async fn blame(&mut self, failure: LoadFailure, phase: Phase) -> Failure {
+    async fn blame(&mut self, failure: &LoadFailure, phase: Phase) -> Failure {
         let looked = if failure.server_lost() {
             self.death_soon().await
         } else {
@@ -172,7 +182,7 @@ impl<'a> Watch<'a> {
         let death = Death {
             code: exit.code,
             signal: exit.signal,
-            cgroup_kills: (self.cgroup_kills)(),
+            cgroup_kills: self.cgroup.and_then(Cgroup::memory_kills),
             kernel_told: false,
             open_files: None,
         };

@@ -36,6 +36,8 @@ pub enum Aggregation {
     Quantile(f64),
     /// Mean latency of all transactions of the window.
     Mean,
+    /// Timed apart from the window, where a study asks for it.
+    Apart,
 }
 
 /// What is counted.
@@ -65,7 +67,7 @@ pub struct Metric {
 }
 
 /// All metrics, in the order in which they are shown.
-pub const METRICS: [Metric; 9] = [
+pub const METRICS: [Metric; 10] = [
     Metric {
         name: "tps",
         unit: "tps",
@@ -129,6 +131,13 @@ pub const METRICS: [Metric; 9] = [
         aggregation: Aggregation::Rate(Counted::Reconnects),
         definition: "Connections lost and made anew",
     },
+    Metric {
+        name: "recovery_s",
+        unit: "s",
+        direction: Direction::Lower,
+        aggregation: Aggregation::Apart,
+        definition: "Time from the start of a server that was killed under load to its first commit; only with crash_recovery = true",
+    },
 ];
 
 impl Metric {
@@ -173,6 +182,7 @@ impl Metric {
                 value: window.histogram.as_ref()?.quantile_ms(q)?,
                 standard_error: None,
             },
+            Aggregation::Apart => return None,
             Aggregation::Mean => Estimate {
                 value: window.histogram.as_ref()?.mean_ms()?,
                 standard_error: None,
