@@ -146,7 +146,10 @@ pub async fn resolve_study(
     let binary = ServerBinary::find(&study.server.binary).await?;
     let environment = Fingerprint::read(folder);
     let class = match frozen {
-        Some(frozen) if frozen.class.name == study.hardware.class => frozen.class.clone(),
+        Some(frozen) if frozen.class.name == study.hardware.class => MachineClass {
+            connections: study.hardware.connections.and_then(|n| u32::try_from(n).ok()),
+            ..frozen.class.clone()
+        },
         _ => host::machine_class(&source, &environment)?,
     };
     let facts = match frozen {

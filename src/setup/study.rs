@@ -37,12 +37,14 @@ impl StudySource {
                 })?;
                 let study = Study::parse(&text, &name)?;
                 let folder = file.parent().unwrap_or(Path::new("")).to_owned();
-                Self {
+                let mut source = Self {
                     study,
                     text,
                     name,
                     folder,
-                }
+                };
+                source.make_paths_absolute();
+                source
             }
             None => Self {
                 study: Study::default(),
@@ -53,6 +55,42 @@ impl StudySource {
         };
         source.check_names()?;
         Ok(source)
+    }
+
+    /// The study is stored in another folder than its file: its paths must not depend on where it lies.
+    fn make_paths_absolute(&mut self) {
+        let absolute = |text: &str| self.path(text).display().to_string();
+        let is_path = |text: &str| text.contains('/') || Path::new(text).extension().is_some();
+        let study = &self.study;
+        let baseline = study.server.baseline.as_deref().map(absolute);
+        let binary = Some(&study.server.binary)
+            .filter(|text| text.contains('/'))
+            .map(|text| absolute(text));
+        let class = Some(&study.hardware.class)
+            .filter(|text| is_path(text))
+            .map(|text| absolute(text));
+        let script = Some(&study.workload.script)
+            .filter(|text| is_path(text))
+            .map(|text| absolute(text));
+        let preset = Some(&study.strategy.preset)
+            .filter(|text| is_path(text))
+            .map(|text| absolute(text));
+        let from = study.template.as_ref().map(|template| absolute(&template.from));
+        let study = &mut self.study;
+        study.server.baseline = baseline;
+        for (place, path) in [
+            (&mut study.server.binary, binary),
+            (&mut study.hardware.class, class),
+            (&mut study.workload.script, script),
+            (&mut study.strategy.preset, preset),
+        ] {
+            if let Some(path) = path {
+                *place = path;
+            }
+        }
+        if let (Some(template), Some(from)) = (&mut study.template, from) {
+            template.from = from;
+        }
     }
 
     fn check_names(&self) -> Result<()> {

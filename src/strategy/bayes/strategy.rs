@@ -2,10 +2,11 @@
 
 use super::model::{Model, Settings, TAG};
 use super::search::{Found, maximize};
-use crate::space::{Configuration, Point};
+use crate::space::{Configuration, Domain, Point, Space, Value};
 use crate::strategy::history::{self, Known, arms};
 use crate::strategy::unit::any_left;
 use crate::strategy::{Proposal, ProposalPurpose, Recommendation, Search, Strategy, rng, sobol};
+use crate::units::Bytes;
 
 /// An exact Gaussian process with expected improvement, and a second one for what fails.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +99,7 @@ impl Bayes {
                 })
             })?;
         let why = why(
+            search.space,
             model,
             &found.point,
             &found.configuration,
@@ -114,25 +116,68 @@ impl Bayes {
     }
 }
 
+/// Knobs that are named in a reason; more are counted.
+const NAMED: usize = 6;
+
 /// What the model expects there, and what differs from the best.
-fn why(model: &Model, point: &Point, new: &Configuration, old: &Configuration, best: f64) -> String {
+fn why(
+    space: &Space,
+    model: &Model,
+    point: &Point,
+    new: &Configuration,
+    old: &Configuration,
+    best: f64,
+) -> String {
     let (belief, chance) = model.belief(point);
     let (mean, sd) = model.in_unit(belief);
     let (best, _) = model.in_unit(super::gp::Prediction { mean: best, sd: 1e-9 });
     let mut changed: Vec<String> = new
         .iter()
         .filter(|(knob, value)| old.get(knob) != Some(value))
-        .map(|(knob, value)| format!("{knob} = {value}"))
+        .map(|(knob, value)| format!("{knob} = {}", shown(space, knob, value)))
         .collect();
     changed.extend(
         old.iter()
             .filter(|(knob, _)| new.get(knob).is_none())
             .map(|(knob, _)| format!("no {knob}")),
     );
+    let more = changed.len().saturating_sub(NAMED);
+    changed.truncate(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     format!(
-        "expected {mean:.4} \u{b1} {sd:.4} where the best is believed at {best:.4}, runs with a chance of {:.0} %; \
-         differs from the best in {}",
+        "expected {} \u{b1} {} where the best is believed at {}, runs with a chance of {:.0} %; differs from the best \
+         in {}{more}",
+        digits(mean),
+        digits(sd),
+        digits(best),
         100.0 * chance,
         changed.join(", ")
     )
+}
+
+/// A value as people write it: sizes with their suffix.
+fn shown(space: &Space, knob: &str, value: &Value) -> String {
+    let is_size = space
+        .knob(knob)
+        .is_some_and(|knob| matches!(knob.domain, Domain::Int { bytes: true, .. }));
+    match value {
+        Value::Int(n) if is_size => {
+            u64::try_from(*n).map_or_else(|_| n.to_string(), |n| Bytes(n).to_string())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// About three significant digits.
+fn digits(x: f64) -> String {
+    match x.abs() {
+        a if a >= 100.0 => format!("{x:.0}"),
+        a if a >= 10.0 => format!("{x:.1}"),
+        a if a >= 1.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
 }
