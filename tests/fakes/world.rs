@@ -4,6 +4,7 @@
 //! [server]
 //! version = "10.11.19-MariaDB-0+deb12u1"
 //! start_seconds = 0.0
+//! debt = 0                            # bytes of redo and dirty pages that a transaction leaves for later
 //! [[server.fault]]                    # the first whose condition holds happens; names: variables, `start` (1, 2, ...)
 //! when = "innodb_buffer_pool_size > 1G"
 //! happens = "refuse"                  # refuse | hang-at-start | crash | kill | freeze | deaf | not-applied
@@ -50,6 +51,8 @@ pub(crate) struct ServerWorld {
     pub(crate) version: String,
     /// How long it takes from the start to the first answer.
     pub(crate) start_seconds: f64,
+    /// Bytes of redo and dirty pages that a transaction leaves for later.
+    pub(crate) debt: u64,
     /// What goes wrong.
     pub(crate) fault: Vec<ServerFault>,
 }
@@ -59,6 +62,7 @@ impl Default for ServerWorld {
         Self {
             version: "10.11.19-MariaDB-0+deb12u1".to_owned(),
             start_seconds: 0.0,
+            debt: 0,
             fault: Vec::new(),
         }
     }

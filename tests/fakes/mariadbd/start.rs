@@ -106,7 +106,7 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
             std::thread::park();
         }
     }
-    let state = Arc::new(State::new(&world.file.server.version, variables, faults, log));
+    let state = Arc::new(State::new(&world.file.server, variables, faults, log));
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?

@@ -10,12 +10,14 @@ use tokio::sync::Notify;
 
 use super::log::Log;
 use super::variables::Variables;
-use crate::world::{ServerFault, ServerMishap};
+use crate::world::{ServerFault, ServerMishap, ServerWorld};
 
 /// What a running fake server knows.
 pub(super) struct State {
     /// Text of the version.
     pub(super) version: String,
+    /// Bytes that a transaction leaves for later.
+    pub(super) debt: u64,
     /// Raised by SHUTDOWN.
     pub(super) shutdown: Notify,
     /// Transactions that the load reported.
@@ -32,9 +34,10 @@ pub(super) struct State {
 
 impl State {
     /// A server that just started with these variables; of the faults, those that apply to it.
-    pub(super) fn new(version: &str, variables: Variables, faults: Vec<ServerFault>, log: Log) -> Self {
+    pub(super) fn new(world: &ServerWorld, variables: Variables, faults: Vec<ServerFault>, log: Log) -> Self {
         Self {
-            version: version.to_owned(),
+            version: world.version.clone(),
+            debt: world.debt,
             shutdown: Notify::new(),
             transactions: AtomicU64::new(0),
             connections: AtomicU64::new(0),

@@ -1,0 +1,106 @@
+//! The commands besides `tune`.
+
+use crate::bench::Bench;
+use crate::study::Study;
+
+#[test]
+fn help_lists_the_exit_codes() {
+    let run = Bench::new("").run(&["--help"]);
+    assert_eq!(run.code, Some(0));
+    for code in ["0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "130 "] {
+        assert!(
+            run.stdout.contains(&format!("\n  {code}")),
+            "{code}: {}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn completions_and_the_manual_page_are_printed() {
+    let bench = Bench::new("");
+    for shell in ["bash", "zsh", "fish"] {
+        let run = bench.run(&["completions", shell]);
+        assert_eq!(run.code, Some(0));
+        assert!(run.stdout.contains("noctune"), "{shell}");
+    }
+    let run = bench.run(&["man"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stdout.contains(".TH"), "{}", run.stdout);
+}
+
+#[test]
+fn an_unknown_flag_is_bad_usage() {
+    let run = Bench::new("").run(&["tune", "--frobnicate"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("--frobnicate"), "{}", run.stderr);
+}
+
+#[test]
+fn what_init_writes_check_accepts_and_it_is_never_overwritten() {
+    let bench = Bench::new("");
+    let run = bench.run(&["init", "."]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let study = std::fs::read_to_string(bench.path().join("study.toml")).unwrap();
+    assert!(study.contains("# ") && study.contains("[workload]"), "{study}");
+    let run = bench.run(&["check", "study.toml"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let run = bench.run(&["init", "."]);
+    assert_eq!(run.code, Some(2), "{}", run.text());
+    assert!(run.stderr.contains("--force"), "{}", run.text());
+    assert!(!bench.bin().join("runs").exists(), "a load was started");
+}
+
+#[test]
+fn check_shows_bounds_and_memory_and_runs_nothing() {
+    let bench = Bench::new("");
+    bench.write("study.toml", &Study::default().text());
+    let run = bench.run(&["check", "study.toml"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    for word in ["innodb_io_capacity", "InnoDB buffer pool", "first candidates"] {
+        assert!(run.stdout.contains(word), "no {word} in {}", run.stdout);
+    }
+    assert!(!bench.bin().join("runs").exists(), "a load was started");
+}
+
+#[test]
+fn check_tells_of_a_my_cnf_what_the_server_makes_of_each_line() {
+    let bench = Bench::new("");
+    bench.write(
+        "my.cnf",
+        "[mysqld]\ninnodb_io_capacity = 5\nsort_buffer_size = 2M\n",
+    );
+    let run = bench.run(&["check", "my.cnf", "--json"]);
+    for word in ["\"effective\":\"100\"", "\"ok\"", "my.cnf"] {
+        assert!(run.stdout.contains(word), "no {word}: {}", run.text());
+    }
+    bench.write(
+        "my.cnf",
+        "[mysqld]\nsort_buffer_size = 2M\ninnodb_buffer_pol_size = 1G\n",
+    );
+    let run = bench.run(&["check", "my.cnf", "--json"]);
+    assert_eq!(run.code, Some(2), "{}", run.text());
+    assert!(run.text().contains("my.cnf:3"), "{}", run.text());
+}
+
+#[test]
+fn doctor_names_the_server_and_the_load_and_how_to_get_what_is_missing() {
+    let bench = Bench::new("");
+    let run = bench.run(&["doctor"]);
+    assert!(run.stdout.contains("10.11.19"), "{}", run.text());
+    assert!(run.stdout.contains("sysbench"), "{}", run.text());
+    std::fs::remove_file(bench.bin().join("sysbench")).unwrap();
+    let run = bench.run(&["doctor"]);
+    assert_eq!(run.code, Some(3), "{}", run.text());
+    assert!(run.text().contains("install"), "{}", run.text());
+}
+
+#[test]
+fn status_report_and_explain_of_nothing_say_so() {
+    let bench = Bench::new("");
+    for command in ["status", "report", "explain"] {
+        let run = bench.run(&[command]);
+        assert_eq!(run.code, Some(2), "{command}: {}", run.text());
+        assert!(run.stderr.contains("results"), "{command}: {}", run.text());
+    }
+}

@@ -1,0 +1,178 @@
+//! What goes wrong in a trial: the outcome and its reason, by the deadline, with nothing left running.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bench::{Bench, of_kind, send};
+use crate::study::Study;
+
+/// How the first trial ended in this world. The study is interrupted then.
+#[track_caller]
+fn ended(world: &str) -> Value {
+    let bench = Bench::new(world);
+    bench.write("study.toml", &Study::default().text());
+    let mut child = bench.spawn(&["tune", "study.toml", "--shared-host", "--json"]);
+    let end = Instant::now() + Duration::from_secs(100);
+    let ended = loop {
+        if let Some(ended) = of_kind(&bench.output(), "trial-ended").next() {
+            break ended.clone();
+        }
+        let gone = child.try_wait().unwrap();
+        assert!(
+            gone.is_none() && Instant::now() < end,
+            "no trial ended: {}",
+            bench.errors()
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+    assert!(
+        bench.is_quiet_within(Duration::from_secs(5)),
+        "something still runs"
+    );
+    ended
+}
+
+#[track_caller]
+fn failed(world: &str, outcome: &str, words: &[&str]) {
+    let ended = ended(world);
+    assert_eq!(ended["outcome"], outcome, "{ended}");
+    assert_eq!(ended["value"], Value::Null);
+    let reason = ended["reason"].as_str().unwrap();
+    for word in words {
+        assert!(reason.contains(word), "no {word:?} in {reason:?}");
+    }
+}
+
+#[test]
+fn a_healthy_trial_is_measured_at_the_rate_of_the_world() {
+    let ended = ended("[load]\ntps = \"2 * innodb_io_capacity\"");
+    assert_eq!(ended["outcome"], "measured", "{ended}");
+    let value = ended["value"].as_f64().unwrap();
+    assert!((340.0..=440.0).contains(&value), "{value}");
+}
+
+#[test]
+fn a_pool_that_does_not_fit_is_told_by_the_first_error_of_the_log() {
+    failed(
+        r#"[[server.fault]]
+        when = "start > 2"
+        happens = "refuse"
+        log = ["InnoDB: Cannot map innodb_buffer_pool_size_max=921600000m",
+               "InnoDB: Plugin initialization aborted with error Generic error",
+               "Plugin 'InnoDB' registration as a STORAGE ENGINE failed.",
+               "Unknown/unsupported storage engine: InnoDB", "Aborting"]"#,
+        "out-of-memory",
+        &["Cannot map innodb_buffer_pool_size_max"],
+    );
+}
+
+#[test]
+fn a_value_that_was_silently_not_applied_fails_the_trial() {
+    failed(
+        r#"[[server.fault]]
+        when = "start > 2"
+        happens = "not-applied"
+        variable = "innodb_flush_neighbors"
+        value = "2""#,
+        "refused",
+        &["innodb_flush_neighbors"],
+    );
+}
+
+#[test]
+fn a_server_that_aborts_under_load_has_crashed() {
+    failed(
+        "[[server.fault]]\nhappens = \"crash\"\nafter = 0.6",
+        "crashed",
+        &["6"],
+    );
+}
+
+#[test]
+fn a_server_that_is_killed_under_load_without_a_word_was_probably_killed_for_memory() {
+    let world = "[[server.fault]]\nhappens = \"kill\"\nafter = 0.6";
+    let ended = ended(world);
+    assert!(
+        ["crashed", "out-of-memory"].contains(&ended["outcome"].as_str().unwrap()),
+        "{ended}"
+    );
+    let reason = ended["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("signal 9") && reason.contains("memory"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_load_that_says_too_many_connections_blames_the_candidate() {
+    failed(
+        r#"[[load.fault]]
+        happens = "fatal"
+        lines = ["FATAL: unable to connect to MySQL server on socket '/tmp/t/s.sock', aborting...",
+                 "FATAL: error 1040: Too many connections",
+                 "FATAL: `thread_init' function failed: oltp_common.lua:349: connection creation failed"]"#,
+        "load-failed",
+        &["1040"],
+    );
+}
+
+#[test]
+fn errors_in_mid_run_are_told_by_the_first_and_counted() {
+    failed(
+        r#"[[load.fault]]
+        happens = "fatal"
+        after = 0.5
+        lines = ["FATAL: mysql_drv_query() returned error 1205 (Lock wait timeout exceeded; try restarting transaction) for query 'UPDATE'",
+                 "FATAL: `thread_run' function failed: oltp_common.lua:458: SQL error, errno = 1205, state = 'HY000': Lock wait timeout exceeded",
+                 "FATAL: mysql_stmt_execute() returned error 2013 (Lost connection to MySQL server during query) for query 'UPDATE'",
+                 "(last message repeated 14 times)"]"#,
+        "load-failed",
+        &["1205", "2013 x15"],
+    );
+}
+
+#[test]
+fn a_load_that_ends_well_without_a_transaction_is_no_measurement() {
+    let ended = ended("[[load.fault]]\nhappens = \"silent\"");
+    assert_ne!(ended["outcome"], "measured", "{ended}");
+    assert!(
+        ended["reason"].as_str().unwrap().contains("transaction"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn a_summary_that_does_not_add_up_is_no_measurement() {
+    let ended = ended("[[load.fault]]\nhappens = \"wrong-totals\"");
+    assert_ne!(ended["outcome"], "measured", "{ended}");
+}
+
+#[test]
+fn numbers_with_decimal_commas_are_no_measurement() {
+    let ended = ended("[[load.fault]]\nhappens = \"decimal-commas\"");
+    assert_ne!(ended["outcome"], "measured", "{ended}");
+    assert!(
+        ended["reason"].as_str().unwrap().contains("is not a number"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn a_wrong_command_line_of_the_load_stops_the_study_at_once() {
+    let bench = Bench::new(
+        "[[load.fault]]\nhappens = \"fatal\"\nlines = [\"invalid option: --thread-init-timeout=300\"]",
+    );
+    bench.write("study.toml", &Study::default().text());
+    let run = bench.run(&["tune", "study.toml", "--shared-host", "--json"]);
+    assert_eq!(run.code, Some(3), "{}", run.text());
+    assert!(run.stderr.contains("thread-init-timeout"), "{}", run.text());
+    let events = run.events();
+    assert!(
+        of_kind(&events, "trial-started").count() <= 1,
+        "trials were burnt"
+    );
+}

@@ -1,0 +1,12 @@
+//! The command line as a user meets it, with fake servers and a fake load: whole studies in seconds.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails the test")]
+
+mod bad_input;
+mod bench;
+mod commands;
+mod failures;
+mod fakes;
+mod nights;
+mod resume;
+mod study;

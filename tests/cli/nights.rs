@@ -1,0 +1,186 @@
+//! Whole studies: the order of things, and what comes out.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Run, of_kind};
+use crate::study::Study;
+
+/// A server that is at its best with a capacity near 3000 and neighbours left alone; twice the default at most.
+const HILL: &str = r#"[load]
+tps = "300 * (2 - min(1, abs(ln(innodb_io_capacity / 3000)) / 3)) * if(innodb_flush_neighbors == 0, 1.15, 1)"
+"#;
+
+/// Runs a study to its end.
+pub(crate) fn tuned(bench: &Bench, study: &Study) -> Run {
+    bench.write("study.toml", &study.text());
+    let run = bench.run(&["tune", "study.toml", "--shared-host", "--json"]);
+    assert!(
+        bench.is_quiet_within(Duration::from_secs(5)),
+        "something still runs"
+    );
+    run
+}
+
+/// The phases of each trial in the order in which they began.
+fn phases(events: &[Value]) -> Vec<(u64, Vec<String>)> {
+    let mut trials: Vec<(u64, Vec<String>)> = Vec::new();
+    for event in of_kind(events, "phase-started") {
+        let trial = event["trial"].as_u64().unwrap();
+        if trials.last().is_none_or(|(last, _)| *last != trial) {
+            trials.push((trial, Vec::new()));
+        }
+        let phase = event["phase"].as_str().unwrap().to_owned();
+        trials.last_mut().unwrap().1.push(phase);
+    }
+    trials
+}
+
+const ORDER: [&str; 10] = [
+    "check",
+    "reset",
+    "cool",
+    "start",
+    "verify",
+    "warm-up",
+    "measure",
+    "collect",
+    "crash-recovery",
+    "stop",
+];
+
+#[test]
+fn a_night_goes_from_the_baseline_to_a_confirmed_my_cnf_phase_by_phase() {
+    let bench = Bench::new(HILL);
+    let run = tuned(&bench, &Study::default());
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let events = run.events();
+
+    for (trial, phases) in phases(&events) {
+        let places: Vec<usize> = phases
+            .iter()
+            .map(|phase| ORDER.iter().position(|known| known == phase).unwrap())
+            .collect();
+        assert!(places.is_sorted(), "trial {trial}: {phases:?}");
+        assert_eq!(phases.first().unwrap(), "check");
+        assert_eq!(phases.last().unwrap(), "stop");
+    }
+    for event in of_kind(&events, "phase-started") {
+        assert!(event["deadline_seconds"].as_f64().unwrap() > 0.0, "{event}");
+    }
+    assert_eq!(
+        of_kind(&events, "phase-started").count(),
+        of_kind(&events, "phase-ended").count()
+    );
+
+    let purposes = purposes(&events);
+    assert_eq!(purposes[..4], ["baseline", "baseline", "baseline", "start"]);
+    let explored = purposes.iter().filter(|purpose| *purpose == "explore").count();
+    assert!(explored >= 2, "{purposes:?}");
+    let pairs = purposes.iter().filter(|purpose| *purpose == "pair").count();
+    assert!(pairs >= 10, "{purposes:?}");
+    assert!(
+        purposes.iter().rposition(|purpose| purpose == "explore")
+            < purposes.iter().position(|purpose| purpose == "pair"),
+        "confirmation follows the search: {purposes:?}"
+    );
+
+    let my_cnf = std::fs::read_to_string(bench.path().join("results/fake/my.cnf")).unwrap();
+    assert!(my_cnf.contains("innodb_io_capacity"), "{my_cnf}");
+    assert!(bench.path().join("results/fake/my.cnf.rollback").is_file());
+    let last = events.last().unwrap();
+    assert_eq!(last["event"], "study-ended", "{last}");
+}
+
+/// What each trial was for, in order.
+pub(crate) fn purposes(events: &[Value]) -> Vec<String> {
+    of_kind(events, "trial-started")
+        .map(|event| event["job"]["purpose"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_strategy_leaves_a_bad_rule_of_thumb_and_beats_the_baseline() {
+    // A large pool is what every rule of thumb begins with; here it halves the throughput.
+    let world = HILL.replace(
+        "tps = \"300",
+        "tps = \"300 * if(innodb_buffer_pool_size > 512M, 0.5, 1)",
+    );
+    let presets = ["bayes", "coordinate", "sobol", "random", "nelder-mead"];
+    std::thread::scope(|scope| {
+        let studies = presets.map(|preset| {
+            let world = &world;
+            scope.spawn(move || {
+                let bench = Bench::new(world);
+                let study = Study {
+                    space: Study::default().space.replace("[\"io\"]", "[\"io\", \"memory\"]"),
+                    strategy: format!("preset = \"{preset}\""),
+                    budget: "time = \"20m\"\ntrials = 32\npatience = false".to_owned(),
+                    ..Study::default()
+                };
+                (preset, tuned(&bench, &study))
+            })
+        });
+        for study in studies {
+            let (preset, run) = study.join().unwrap();
+            let events = run.events();
+            assert!(matches!(run.code, Some(0 | 4)), "{preset}: {}", run.text());
+            let best = of_kind(&events, "standing").last().unwrap();
+            let ratio = best["ratio"][0].as_f64().unwrap();
+            assert!(ratio >= 0.97, "{preset}: {best}");
+            if ["bayes", "coordinate"].contains(&preset) {
+                assert!(ratio > 1.15, "{preset} found no more than the baseline: {best}");
+                assert_eq!(run.code, Some(0), "{preset}: {}", run.text());
+            }
+        }
+    });
+}
+
+#[test]
+fn when_every_trial_fails_the_study_ends_early_with_a_table_of_causes_and_no_my_cnf() {
+    let bench = Bench::new("[[server.fault]]\nhappens = \"crash\"\nafter = 0.3");
+    let run = tuned(&bench, &Study::default());
+    assert_eq!(run.code, Some(5), "{}", run.text());
+    assert!(run.stderr.contains("signal 6"), "{}", run.text());
+    assert!(purposes(&run.events()).len() <= 10, "{}", run.text());
+    assert!(!bench.path().join("results/fake/my.cnf").exists());
+    let report = bench.run(&["report"]);
+    assert!(report.text().contains("signal 6"), "{}", report.text());
+    assert!(!report.text().contains("panicked"), "{}", report.text());
+    let status = bench.run(&["status"]);
+    assert!(status.stdout.contains("0 of them measured"), "{}", status.text());
+}
+
+#[test]
+fn a_load_that_feels_no_knob_calls_nothing_better() {
+    let bench = Bench::new("");
+    let run = tuned(&bench, &Study::default());
+    assert_eq!(run.code, Some(4), "{}", run.text());
+    let report = bench.run(&["report", "--json"]);
+    assert!(!report.stdout.contains("NaN"), "{}", report.text());
+}
+
+#[test]
+fn a_space_of_six_points_is_searched_once_and_then_only_repeated_by_name() {
+    let bench = Bench::new("");
+    let study = Study {
+        space: "families = []\n\
+                [space.knob.innodb_flush_neighbors]\ntype = \"enum\"\nvalues = [\"0\", \"1\", \"2\"]\n\
+                [space.knob.innodb_random_read_ahead]\ntype = \"bool\""
+            .to_owned(),
+        ..Study::default()
+    };
+    let run = tuned(&bench, &study);
+    assert!(matches!(run.code, Some(0 | 4)), "{}", run.text());
+    let events = run.events();
+    let mut seen = Vec::new();
+    for event in of_kind(&events, "trial-started") {
+        let job = &event["job"];
+        if ["explore", "start"].contains(&job["purpose"].as_str().unwrap()) {
+            assert!(!seen.contains(&job["configuration"]), "twice: {job}");
+            seen.push(job["configuration"].clone());
+        }
+    }
+    assert!((4..=6).contains(&seen.len()), "{seen:?}");
+}

@@ -1,0 +1,148 @@
+//! A study that is interrupted goes on as if it had not been.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bench::{Bench, of_kind, send};
+use crate::nights::tuned;
+use crate::study::Study;
+
+/// A slope so steep that no jitter of a measurement changes an order.
+const SLOPE: &str = "[load]\ntps = \"100 * (1 + ln(innodb_io_capacity / 100))\"";
+
+fn study() -> Study {
+    Study {
+        strategy: "preset = \"sobol\"".to_owned(),
+        budget: "time = \"10m\"\ntrials = 24\npatience = false".to_owned(),
+        ..Study::default()
+    }
+}
+
+/// Waits until the last trial that began is for `purpose` and in `phase`; false when noctune ended before.
+fn reaches(bench: &Bench, child: &mut Child, purpose: &str, phase: &str) -> bool {
+    let end = Instant::now() + Duration::from_secs(120);
+    while Instant::now() < end {
+        let events = bench.output();
+        let trial = of_kind(&events, "trial-started").last();
+        let last = of_kind(&events, "phase-started").last();
+        if let (Some(trial), Some(last)) = (trial, last)
+            && trial["job"]["purpose"] == purpose
+            && last["trial"] == trial["trial"]
+            && last["phase"] == phase
+        {
+            return true;
+        }
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never came to {phase} of {purpose}");
+}
+
+/// Purpose and configuration of the jobs, by number, as the trials of these outputs began. What a design keeps of the noise
+/// it was made for is left out: it was measured.
+fn jobs(events: &[Value]) -> std::collections::BTreeMap<u64, String> {
+    of_kind(events, "trial-started")
+        .map(|event| {
+            let job = &event["job"];
+            let parts = ["purpose", "block", "arm", "configuration"].map(|key| job[key].to_string());
+            (event["trial"].as_u64().unwrap(), parts.join(" "))
+        })
+        .collect()
+}
+
+#[test]
+fn a_study_killed_in_every_stage_runs_the_same_jobs_and_loses_no_finished_trial() {
+    let moments = [
+        ("baseline", "reset"),
+        ("baseline", "measure"),
+        ("start", "start"),
+        ("explore", "warm-up"),
+        ("explore", "measure"),
+        ("pair", "start"),
+        ("pair", "measure"),
+        ("final", "start"),
+    ];
+    std::thread::scope(|scope| {
+        let whole = scope.spawn(|| {
+            let bench = Bench::new(SLOPE);
+            tuned(&bench, &study())
+        });
+        let bench = Bench::new(SLOPE);
+        bench.write("study.toml", &study().text());
+        let arguments = ["tune", "study.toml", "--shared-host", "--json"];
+        let mut all = Vec::new();
+        for (purpose, phase) in moments {
+            let mut child = bench.spawn(&arguments);
+            if reaches(&bench, &mut child, purpose, phase) {
+                send(&child, Signal::KILL);
+            }
+            child.wait().unwrap();
+            assert!(
+                bench.is_quiet_within(Duration::from_secs(5)),
+                "killed in {phase} of {purpose}: something still runs"
+            );
+            all.extend(bench.output());
+        }
+        let last = bench.run(&arguments);
+        all.extend(last.events());
+        let whole = whole.join().unwrap();
+        assert_eq!(last.code, whole.code, "{}", last.text());
+        assert_eq!(jobs(&all), jobs(&whole.events()));
+
+        let mut ended: Vec<u64> = of_kind(&all, "trial-ended")
+            .map(|e| e["trial"].as_u64().unwrap())
+            .collect();
+        let runs = ended.len();
+        ended.sort_unstable();
+        ended.dedup();
+        assert_eq!(ended.len(), runs, "a finished trial was run again");
+    });
+}
+
+#[test]
+fn ctrl_c_ends_what_runs_and_says_how_to_go_on() {
+    let bench = Bench::new(SLOPE);
+    bench.write("study.toml", &study().text());
+    let mut child = bench.spawn(&["tune", "study.toml", "--shared-host", "--json"]);
+    assert!(reaches(&bench, &mut child, "baseline", "measure"));
+    send(&child, Signal::INT);
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(
+        bench.is_quiet_within(Duration::from_secs(1)),
+        "something still runs"
+    );
+    let told = bench.errors();
+    assert!(told.contains("again"), "{told}");
+}
+
+#[test]
+fn another_workload_is_refused_on_resume_and_a_longer_budget_is_not() {
+    let bench = Bench::new(SLOPE);
+    bench.write("study.toml", &study().text());
+    let arguments = ["tune", "study.toml", "--shared-host", "--json"];
+    let mut child = bench.spawn(&arguments);
+    assert!(reaches(&bench, &mut child, "baseline", "measure"));
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+
+    let other = study().text().replace("threads = 2", "threads = 3");
+    bench.write("study.toml", &other);
+    let run = bench.run(&arguments);
+    assert_eq!(run.code, Some(2), "{}", run.text());
+    assert!(run.stderr.contains("workload"), "{}", run.text());
+
+    bench.write("study.toml", &study().text().replace("10m", "12m"));
+    let mut child = bench.spawn(&arguments);
+    assert!(
+        reaches(&bench, &mut child, "baseline", "measure"),
+        "a longer budget was refused"
+    );
+    send(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
