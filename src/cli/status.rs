@@ -76,7 +76,10 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
         metric: inputs.objective.name().to_owned(),
         best_trial: standing.as_ref().map(|standing| standing.trial),
         best: standing.as_ref().map(|standing| standing.value),
-        ratio: standing.as_ref().and_then(|standing| standing.ratio),
+        ratio: standing
+            .as_ref()
+            .filter(|standing| !standing.is_baseline)
+            .and_then(|standing| standing.ratio),
         verdict,
     };
     if global.json {

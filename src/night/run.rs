@@ -207,7 +207,8 @@ impl Night<'_> {
             let event = Event::Standing {
                 best_trial: standing.trial,
                 best: standing.value,
-                ratio: standing.ratio,
+                // The baseline against itself is no news.
+                ratio: standing.ratio.filter(|_| !standing.is_baseline),
             };
             self.publish(&event).await?;
         }
