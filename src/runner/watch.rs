@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::journal::Failure;
-use crate::host::{Cgroup, HostSample};
+use crate::host::{Cgroup, HostSample, killed_for_memory};
 use crate::night::{Event, Events};
 use crate::server::{Client, Death, Instance, classify_death};
 use crate::strategy::TrialNumber;
@@ -183,7 +183,7 @@ impl Watch<'_> {
             code: exit.code,
             signal: exit.signal,
             cgroup_kills: self.cgroup.and_then(Cgroup::memory_kills),
-            kernel_told: false,
+            kernel_told: killed_for_memory(self.instance.pid()),
             open_files: None,
         };
         Ok(Some(classify_death(&self.instance.log(), &death)))
