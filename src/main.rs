@@ -18,7 +18,10 @@ fn main() -> ExitCode {
             )));
         }
     };
-    match runtime.block_on(cli::run(cli)) {
+    let ended = runtime.block_on(cli::run(cli));
+    // A copy that still runs on a thread of its own must not keep an interrupted user waiting; it is made anew next time.
+    runtime.shutdown_background();
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(&error),
     }

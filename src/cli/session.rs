@@ -50,6 +50,17 @@ impl Session {
             _lock: lock,
         })
     }
+
+    /// Does `work` unless the user stops it; what it started is then ended with it.
+    ///
+    /// # Errors
+    /// Those of `work`; [`Error::Interrupted`].
+    pub(super) async fn unless_stopped<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            done = work => done,
+            () = self.stop.cancelled() => Err(Error::Interrupted),
+        }
+    }
 }
 
 /// The command that supervises: this program itself.

@@ -40,21 +40,22 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
     }
     let frozen = stored.as_ref().map(|(_, frozen)| frozen);
     let folder = session.folder.path();
-    let resolved = resolve_study(source, None, folder, &session.guardian, frozen, &session.events).await?;
+    let resolving = resolve_study(source, None, folder, &session.guardian, frozen, &session.events);
+    let resolved = session.unless_stopped(resolving).await?;
     let opened = store::open(&global.store, folder).await?;
     for text in opened.warnings {
         session.events.send(&Event::Warning { text, next: None });
     }
     let store = opened.store;
     let (record, frozen) = enter(store.as_ref(), &session, &resolved, stored).await?;
-    let prepared = prepare(
+    let preparing = prepare(
         resolved,
         &session.folder,
         &session.guardian,
         &session.events,
         &session.stop,
-    )
-    .await?;
+    );
+    let prepared = session.unless_stopped(preparing).await?;
     let verdict = night(&session, store, &record, &frozen, prepared).await?;
     tell(global, &verdict)
 }

@@ -4,6 +4,7 @@ mod drain;
 mod journal;
 mod measuring;
 mod recovery;
+mod room;
 mod scan;
 mod series;
 mod setting;

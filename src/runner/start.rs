@@ -35,6 +35,7 @@ impl TrialRunner {
             self.space.permits(configuration).map_err(rejected)?;
         }
         let mut variables = self.space.writes(configuration).map_err(rejected)?;
+        self.room(&variables)?;
         if order.job.purpose == Purpose::Final {
             // The file that is handed over holds only what differs from the baseline; the same goes here.
             let baseline = &self.space.ground().variables;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, IoContext, Result};
+use crate::units::Bytes;
 
 /// Marker of a template.
 pub(super) const TEMPLATE_MARKER: &str = ".noctune-template";
@@ -78,6 +79,18 @@ pub(super) fn tree(root: &Path) -> io::Result<Tree> {
     tree.folders.sort();
     tree.files.sort();
     Ok(tree)
+}
+
+/// Size of all files below a folder; zero where there is none.
+///
+/// # Errors
+/// What the file system says.
+pub fn data_size(root: &Path) -> io::Result<Bytes> {
+    match tree(root) {
+        Ok(tree) => Ok(Bytes(tree.files.iter().map(|(_, size)| size).sum())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Bytes(0)),
+        Err(error) => Err(error),
+    }
 }
 
 /// What is below a folder.

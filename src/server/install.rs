@@ -1,14 +1,16 @@
 //! Where a template's files come from: the server's own installer, or a copy of a user's data directory.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::data_dir::{create, tree};
 use super::instance::read_log;
 use super::strip::is_stripped;
 use super::template::TemplateSpec;
 use crate::error::{Error, IoContext, Result};
-use crate::host::{Output, Spawn, processes_in};
+use crate::host::{Guardian, Output, Spawn, Storage, processes_in};
+use crate::units::Bytes;
 
 /// Settings that are fixed when a data directory is made.
 const GEOMETRY: [&str; 5] = [
@@ -19,8 +21,17 @@ const GEOMETRY: [&str; 5] = [
     "lower_case_table_names",
 ];
 
+/// How long what the installer left may take to be gone once killed.
+const KILL_DEADLINE: Duration = Duration::from_secs(60);
+
 /// Makes an empty data directory whose `root` has no password (it is reached by a private socket only).
-pub(super) async fn install(spec: &TemplateSpec<'_>, data: &Path, folder: &Path) -> Result<()> {
+/// The installer is a script that starts a server: the guardian watches all of it.
+pub(super) async fn install(
+    spec: &TemplateSpec<'_>,
+    guardian: Option<&Guardian>,
+    data: &Path,
+    folder: &Path,
+) -> Result<()> {
     let log = folder.join("install.log");
     let out = File::create(&log).context("cannot write the installer's log", &log)?;
     let again = out
@@ -60,10 +71,15 @@ pub(super) async fn install(spec: &TemplateSpec<'_>, data: &Path, folder: &Path)
             "cannot run the installer",
             tool.as_deref().unwrap_or(&spec.server.path),
         )?;
-    let exit = child
-        .wait(spec.deadline)
-        .await
-        .context("cannot wait for the installer", &log)?;
+    if let Some(guardian) = guardian {
+        guardian.watch(child.identity())?;
+    }
+    let failed = "cannot wait for the installer";
+    let exit = child.wait(spec.deadline).await.context(failed, &log)?;
+    child.kill(KILL_DEADLINE).await.context(failed, &log)?;
+    if let Some(guardian) = guardian {
+        guardian.forget(child.identity())?;
+    }
     let what = match exit {
         Some(exit) if exit.success() => return Ok(()),
         Some(exit) => exit.to_string(),
@@ -84,7 +100,7 @@ pub(super) async fn install(spec: &TemplateSpec<'_>, data: &Path, folder: &Path)
 }
 
 /// Copies a user's data directory, which is only read.
-pub(super) fn copy_users_data(source: &Path, data: &Path, spec: &TemplateSpec<'_>) -> Result<()> {
+pub(super) async fn copy_users_data(source: &Path, data: &Path, spec: &TemplateSpec<'_>) -> Result<()> {
     let place = source.display().to_string();
     if !source.join("ibdata1").is_file() {
         return Err(Error::input("this is no data directory: it holds no ibdata1").at(place));
@@ -96,8 +112,28 @@ pub(super) fn copy_users_data(source: &Path, data: &Path, spec: &TemplateSpec<'_
             .next("shut that server down (innodb_fast_shutdown=0), or give a copy of its data"));
     }
     refuse_newer(source, spec)?;
+    let (from, to) = (source.to_owned(), data.to_owned());
+    // On a thread of its own, so that the user can stop it.
+    tokio::task::spawn_blocking(move || copy_tree(&from, &to))
+        .await
+        .map_err(|error| Error::internal(format!("copying the data directory ended abnormally: {error}")))?
+}
+
+fn copy_tree(source: &Path, data: &Path) -> Result<()> {
     let failed = "cannot copy the data directory";
+    let leads_out = links(source).context(failed, source)?;
+    if !leads_out.is_empty() {
+        let names: Vec<String> = leads_out.iter().map(|path| path.display().to_string()).collect();
+        return Err(Error::input(format!(
+            "parts of this data directory lie elsewhere, and a private server would write to them there: {}",
+            names.join(", ")
+        ))
+        .at(source.display().to_string())
+        .next("give a copy that holds everything: a physical backup restored into one folder, without DATA DIRECTORY tables"));
+    }
     let found = tree(source).context(failed, source)?;
+    let size = found.files.iter().map(|(_, size)| size).sum();
+    enough_space(data, size)?;
     for folder in &found.folders {
         create(&data.join(folder))?;
     }
@@ -109,6 +145,44 @@ pub(super) fn copy_users_data(source: &Path, data: &Path, spec: &TemplateSpec<'_
         fs::copy(source.join(file), &to).context(failed, &to)?;
     }
     Ok(())
+}
+
+/// What leads out of a data directory: symbolic links, and `.isl` files, in which InnoDB keeps the path of a table made with
+/// DATA DIRECTORY (MariaDB and MySQL manuals).
+fn links(root: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut todo = vec![PathBuf::new()];
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                todo.push(path);
+            } else if kind.is_symlink() || path.extension().is_some_and(|extension| extension == "isl") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A copy that fills the disk spoils more than this study.
+fn enough_space(folder: &Path, size: u64) -> Result<()> {
+    let storage = Storage::of(folder).context("cannot look at the disk", folder)?;
+    if size <= storage.free.0 {
+        return Ok(());
+    }
+    Err(Error::host(format!(
+        "the data directory takes {}, only {} are free on {} ({})",
+        Bytes(size).human(),
+        storage.free.human(),
+        storage.mount_point,
+        storage.file_system
+    ))
+    .at(folder.display().to_string())
+    .next("free space, or choose another disk with --results"))
 }
 
 /// A data directory is one-way: what a newer version wrote an older one must not open.
@@ -130,4 +204,31 @@ fn refuse_newer(source: &Path, spec: &TemplateSpec<'_>) -> Result<()> {
         .next("use a server of at least that version"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_of_a_data_directory_is_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::create_dir(scratch.path().join("shop")).unwrap();
+        fs::write(scratch.path().join("shop/item.ibd"), "").unwrap();
+        fs::write(scratch.path().join("shop/order.isl"), "/fast/shop/order.ibd").unwrap();
+        std::os::unix::fs::symlink("/fast/log", scratch.path().join("log")).unwrap();
+        assert_eq!(
+            links(scratch.path()).unwrap(),
+            [PathBuf::from("log"), PathBuf::from("shop/order.isl")]
+        );
+    }
+
+    #[test]
+    fn a_copy_that_does_not_fit_is_refused_and_names_the_disk() {
+        let scratch = tempfile::tempdir().unwrap();
+        enough_space(scratch.path(), 1).unwrap();
+        let error = enough_space(scratch.path(), u64::MAX).unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains("are free on /"), "{error}");
+    }
 }

@@ -18,7 +18,7 @@ mod variables;
 
 pub use crate::space::Flavor;
 pub use client::{Client, ClientError, TextRow};
-pub use data_dir::{TRIAL_MARKER, remove as remove_data};
+pub use data_dir::{TRIAL_MARKER, data_size, remove as remove_data};
 pub use detect::{ServerBinary, Version};
 pub use facts::server_facts;
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};

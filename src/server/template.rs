@@ -103,8 +103,8 @@ impl Template {
         must_be_ours(&data, TEMPLATE_MARKER)?;
         let making = Making::begin(spec)?;
         match &spec.source {
-            Source::Empty => install(spec, &making.data, &making.root).await?,
-            Source::UsersData(source) => copy_users_data(source, &making.data, spec)?,
+            Source::Empty => install(spec, guardian, &making.data, &making.root).await?,
+            Source::UsersData(source) => copy_users_data(source, &making.data, spec).await?,
         }
         making.fill(spec, guardian, fill).await?;
         strip_files(&making.data)?;

@@ -5,16 +5,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, Problem, Result};
-use crate::host::Guardian;
+use crate::host::{Guardian, Storage};
 use crate::mycnf::{self, Dialect, Files, Unread};
 use crate::server::{
     Death, Dropped, Instance, InstanceSpec, Placement, ServerBinary, ServerUser, Setting, SocketDir, Source,
     StartFailure, Template, TemplateSpec, classify_death, fresh_server_id, private_cnf, reset,
 };
-use crate::space::{Flavor, ServerFacts};
+use crate::space::{Flavor, ServerFacts, Value, redo_size};
+use crate::units::Bytes;
 
 /// Limit for each step of asking a server with the baseline's settings.
 const DEADLINE: Duration = Duration::from_secs(180);
+/// An empty data directory, its template, and what the server writes beside its redo log.
+const EMPTY_DATA: Bytes = Bytes::mib(512);
 
 /// The configuration to beat.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -197,6 +200,7 @@ async fn run(
         .permissions(std::fs::Permissions::from_mode(0o755))
         .tempdir()
         .map_err(|error| Error::host(format!("cannot make a scratch folder: {error}")))?;
+    enough_space(settings, scratch.path())?;
     guardian.will_remove(scratch.path())?;
     let user = ServerUser::choose(scratch.path());
     let geometry = geometry(settings);
@@ -256,6 +260,32 @@ async fn run(
     let effective =
         read.map_err(|error| Error::host(format!("the server does not tell its variables: {error}")))?;
     Ok((effective, cnf.dropped))
+}
+
+/// A redo log that fills the disk would harm more than this study.
+fn enough_space(settings: &[Setting], folder: &Path) -> Result<()> {
+    let redo = redo_size(|name| {
+        let setting = settings.iter().rev().find(|setting| setting.name == name)?;
+        let bytes: Bytes = setting.value.as_deref()?.parse().ok()?;
+        i64::try_from(bytes.0).ok().map(Value::Int)
+    });
+    let storage = Storage::of(folder).map_err(|error| {
+        Error::host(format!(
+            "cannot look at the disk of {}: {error}",
+            folder.display()
+        ))
+    })?;
+    if redo.0.saturating_add(EMPTY_DATA.0) <= storage.free.0 {
+        return Ok(());
+    }
+    Err(Error::host(format!(
+        "the baseline's redo log of {} does not fit: {} are free on {} ({})",
+        redo.human(),
+        storage.free.human(),
+        storage.mount_point,
+        storage.file_system
+    ))
+    .next("free space there, set TMPDIR to a folder on a larger disk, or make innodb_log_file_size smaller"))
 }
 
 /// Settings of the baseline that are fixed when a data directory is made.

@@ -27,6 +27,7 @@ pub use durability::{DurabilityClass, DurabilityRule};
 pub use hardware::{MachineClass, Storage};
 pub use knob::{Knob, Writes};
 pub use memory::{Item as MemoryItem, MemoryBill};
+pub use permit::redo_size;
 pub use point::{Coordinate, Dimension, Point};
 pub use resolve::{Inputs as ResolveInputs, LeftOut, Resolution, resolve};
 pub use resolved::{Ground, Space};

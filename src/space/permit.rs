@@ -137,25 +137,28 @@ impl Space {
         let Some(class) = &self.ground.class else {
             return Ok(());
         };
-        let size = |name: &str| effective.get(name).and_then(Value::as_f64);
-        let redo = match size("innodb_redo_log_capacity") {
-            Some(capacity) => capacity,
-            None => {
-                size("innodb_log_file_size").unwrap_or(0.0) * size("innodb_log_files_in_group").unwrap_or(1.0)
-            }
-        };
-        if redo <= class.disk_free.0 as f64 {
+        let redo = redo_size(|name| effective.get(name).cloned());
+        if redo <= class.disk_free {
             return Ok(());
         }
         Err(Breach::new(
             "disk",
             format!(
                 "{} of redo log, {} free on the disk",
-                Bytes(redo as u64).human(),
+                redo.human(),
                 class.disk_free.human()
             ),
         ))
     }
+}
+
+/// Size of the whole redo log with the settings `variable`; zero where they do not say.
+pub fn redo_size(variable: impl Fn(&str) -> Option<Value>) -> Bytes {
+    let size = |name: &str| variable(name).and_then(|value| value.as_f64());
+    let redo = size("innodb_redo_log_capacity").unwrap_or_else(|| {
+        size("innodb_log_file_size").unwrap_or(0.0) * size("innodb_log_files_in_group").unwrap_or(1.0)
+    });
+    Bytes(redo as u64)
 }
 
 fn illegal(knob: &Knob, value: &Value) -> Breach {
