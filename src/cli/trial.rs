@@ -24,18 +24,25 @@ pub(super) async fn run(
     let session = Session::begin(global, &source.study.study.name)?;
     check_host(shared_host).await?;
     let folder = session.folder.path();
-    let resolving = resolve_study(source, None, folder, &session.guardian, None, &session.events);
+    let resolving = Box::pin(resolve_study(
+        source,
+        None,
+        folder,
+        &session.guardian,
+        None,
+        &session.events,
+    ));
     let resolved = session.unless_stopped(resolving).await?;
     let configuration = configuration(&resolved.space, set)?;
     let frozen = resolved.frozen();
     let settings = Settings::of(&resolved.source.study);
-    let preparing = prepare(
+    let preparing = Box::pin(prepare(
         resolved,
         &session.folder,
         &session.guardian,
         &session.events,
         &session.stop,
-    );
+    ));
     let prepared = session.unless_stopped(preparing).await?;
     let Prepared {
         resolved,

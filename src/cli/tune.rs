@@ -40,7 +40,14 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
     }
     let frozen = stored.as_ref().map(|(_, frozen)| frozen);
     let folder = session.folder.path();
-    let resolving = resolve_study(source, None, folder, &session.guardian, frozen, &session.events);
+    let resolving = Box::pin(resolve_study(
+        source,
+        None,
+        folder,
+        &session.guardian,
+        frozen,
+        &session.events,
+    ));
     let resolved = session.unless_stopped(resolving).await?;
     let opened = store::open(&global.store, folder).await?;
     for text in opened.warnings {
@@ -48,13 +55,13 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
     }
     let store = opened.store;
     let (record, frozen) = enter(store.as_ref(), &session, &resolved, stored).await?;
-    let preparing = prepare(
+    let preparing = Box::pin(prepare(
         resolved,
         &session.folder,
         &session.guardian,
         &session.events,
         &session.stop,
-    );
+    ));
     let prepared = session.unless_stopped(preparing).await?;
     let verdict = night(&session, store, &record, &frozen, prepared).await?;
     tell(global, &verdict)

@@ -31,6 +31,7 @@ pub(super) async fn install(
     guardian: Option<&Guardian>,
     data: &Path,
     folder: &Path,
+    tmp: &Path,
 ) -> Result<()> {
     let log = folder.join("install.log");
     let out = File::create(&log).context("cannot write the installer's log", &log)?;
@@ -63,6 +64,8 @@ pub(super) async fn install(
     }
     let mut child = spawn
         .folder(folder)
+        // Its bootstrapping server knows no other place for temporary tables.
+        .env("TMPDIR", tmp)
         .run_as(spec.user.run_as.clone())
         .stdout(Output::File(out))
         .stderr(Output::File(again))

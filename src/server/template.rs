@@ -103,7 +103,7 @@ impl Template {
         must_be_ours(&data, TEMPLATE_MARKER)?;
         let making = Making::begin(spec)?;
         match &spec.source {
-            Source::Empty => install(spec, guardian, &making.data, &making.root).await?,
+            Source::Empty => install(spec, guardian, &making.data, &making.root, &making.tmp).await?,
             Source::UsersData(source) => copy_users_data(source, &making.data, spec).await?,
         }
         making.fill(spec, guardian, fill).await?;
