@@ -341,6 +341,10 @@ fn tell(global: &Global, verdict: &Verdict) -> Result<u8> {
             verdict,
             "look into trials/*/server.log of the study folder",
         ))),
+        VerdictKind::LoadSetup => Err(Error::Input(problem(
+            verdict,
+            "correct [workload] in the study file; trials/*/load.log of the study folder holds the load's words",
+        ))),
         VerdictKind::HostProblem => Err(Error::Host(problem(
             verdict,
             "`noctune doctor` tells what this host lacks",

@@ -63,7 +63,10 @@ pub(super) fn forgiven(inputs: &Inputs<'_>, facts: &crate::plan::Facts) -> u64 {
         Next::Done(verdict)
             if matches!(
                 verdict.kind,
-                VerdictKind::HostProblem | VerdictKind::BaselineFailed | VerdictKind::EveryTrialFailed
+                VerdictKind::HostProblem
+                    | VerdictKind::LoadSetup
+                    | VerdictKind::BaselineFailed
+                    | VerdictKind::EveryTrialFailed
             ) =>
         {
             facts.jobs.last().map_or(0, |fact| fact.number)

@@ -12,7 +12,10 @@ const MOST_RECORDS: usize = 200_000;
 /// Whether the kernel's log tells that it killed the process `pid` for memory. False where the log cannot be read (it needs
 /// root, or `kernel.dmesg_restrict = 0`).
 pub fn killed_for_memory(pid: i32) -> bool {
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/kmsg");
     let Ok(mut log) = opened else { return false };
     let mut record = vec![0; LONGEST_RECORD];
     for _ in 0..MOST_RECORDS {
@@ -47,7 +50,10 @@ mod tests {
         assert!(tells_of_kill(line, 4242));
         assert!(!tells_of_kill(line, 424));
         assert!(!tells_of_kill("6,1,1,-;mariadbd[4242]: segfault at 0", 4242));
-        assert!(tells_of_kill("3,1,1,-;Out of memory: Killed process 7 (x), UID 0", 7));
+        assert!(tells_of_kill(
+            "3,1,1,-;Out of memory: Killed process 7 (x), UID 0",
+            7
+        ));
     }
 
     #[test]

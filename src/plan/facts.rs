@@ -78,6 +78,10 @@ impl Fact {
 impl Facts {
     /// Seconds spent on ended jobs; what the budget counts.
     pub fn seconds(&self) -> f64 {
-        self.jobs.iter().map(Fact::seconds).sum()
+        // A sum of nothing would be -0.
+        self.jobs
+            .iter()
+            .map(Fact::seconds)
+            .fold(0.0, |sum, seconds| sum + seconds)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::observe::{cause, is_hidden, searched};
-use super::{Facts, Purpose};
+use super::{Facts, Purpose, VerdictKind};
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase};
 
@@ -117,7 +117,10 @@ pub fn failure_table(groups: &[FailureGroup]) -> String {
 }
 
 /// The fault that ends the study now: a load that is set up wrongly, or the host failing three times in a row.
-pub(super) fn host_problem(facts: &Facts, forgiven: TrialNumber) -> Option<(TrialNumber, String)> {
+pub(super) fn host_problem(
+    facts: &Facts,
+    forgiven: TrialNumber,
+) -> Option<(VerdictKind, TrialNumber, String)> {
     let ended: Vec<_> = facts
         .jobs
         .iter()
@@ -132,12 +135,12 @@ pub(super) fn host_problem(facts: &Facts, forgiven: TrialNumber) -> Option<(Tria
     let setup = ended
         .iter()
         .find(|(_, o)| cause(o).is_some_and(|cause| cause.kind == CauseKind::LoadSetup));
-    let (number, outcome) = match setup {
-        Some(found) => found,
-        None if in_a_row >= HOST_FAULTS => ended.last()?,
+    let (kind, (number, outcome)) = match setup {
+        Some(found) => (VerdictKind::LoadSetup, found),
+        None if in_a_row >= HOST_FAULTS => (VerdictKind::HostProblem, ended.last()?),
         None => return None,
     };
-    Some((*number, outcome.reason().unwrap_or_default()))
+    Some((kind, *number, outcome.reason().unwrap_or_default()))
 }
 
 /// Whether the same configuration would fail the same way again, so that another attempt is no use.

@@ -32,13 +32,8 @@ pub enum Next {
 /// Which job comes next: a pure function of the inputs and the facts, whichever worker asks. Open jobs count as
 /// pending. The stages follow one another: baseline, start, search, confirmation in blocks, start of the final my.cnf.
 pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
-    if let Some((number, problem)) = host_problem(facts, inputs.forgiven) {
-        return done(
-            inputs,
-            facts,
-            VerdictKind::HostProblem,
-            format!("trial {number}: {problem}"),
-        );
+    if let Some((kind, number, problem)) = host_problem(facts, inputs.forgiven) {
+        return done(inputs, facts, kind, format!("trial {number}: {problem}"));
     }
     if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {
         return confirmation(inputs, facts, &stand);

@@ -34,8 +34,10 @@ pub enum VerdictKind {
     BaselineFailed,
     /// No candidate could be measured.
     EveryTrialFailed,
-    /// The host or the load's set-up does not allow trials.
+    /// The host does not allow trials.
     HostProblem,
+    /// The load's own command line, script or tool is wrong: no candidate could do better.
+    LoadSetup,
 }
 
 /// The best configuration of a study.
@@ -151,6 +153,7 @@ impl Verdict {
             VerdictKind::FinalRefused => 1,
             VerdictKind::BaselineFailed | VerdictKind::EveryTrialFailed => 5,
             VerdictKind::HostProblem => 3,
+            VerdictKind::LoadSetup => 2,
         }
     }
 
@@ -192,6 +195,7 @@ impl Verdict {
             VerdictKind::BaselineFailed => "the baseline itself does not run".to_owned(),
             VerdictKind::EveryTrialFailed => "every candidate failed: nothing to compare".to_owned(),
             VerdictKind::HostProblem => "this host cannot run the trials".to_owned(),
+            VerdictKind::LoadSetup => "the load is set up wrongly, so no trial can be measured".to_owned(),
         }
     }
 }

@@ -168,7 +168,7 @@ fn a_wrong_command_line_of_the_load_stops_the_study_at_once() {
     );
     bench.write("study.toml", &Study::default().text());
     let run = bench.run(&["tune", "study.toml", "--shared-host", "--json"]);
-    assert_eq!(run.code, Some(3), "{}", run.text());
+    assert_eq!(run.code, Some(2), "{}", run.text());
     assert!(run.stderr.contains("thread-init-timeout"), "{}", run.text());
     let events = run.events();
     assert!(

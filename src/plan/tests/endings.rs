@@ -57,7 +57,10 @@ fn three_faults_of_the_host_in_a_row_end_the_study_and_a_new_start_tries_again()
 fn a_load_that_is_set_up_wrongly_stops_the_study_at_once() {
     let cause = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
     let (facts, verdict) = Bench::new().run(|_, _| Outcome::LoadFailed { cause: cause.clone() });
-    assert_eq!((facts.jobs.len(), verdict.kind), (1, VerdictKind::HostProblem));
+    assert_eq!(
+        (facts.jobs.len(), verdict.kind, verdict.exit_code()),
+        (1, VerdictKind::LoadSetup, 2)
+    );
     assert!(verdict.to_string().contains("oltp.lua"));
 }
 
