@@ -10,7 +10,9 @@ use crate::host::Guardian;
 use crate::mycnf::{self, same_value};
 use crate::night::{Event, Events};
 use crate::server::{ServerBinary, server_facts};
-use crate::setup::{Baseline, DiskFiles, dialect};
+use crate::setup::{DiskFiles, dialect, read_settings, run_settings};
+use crate::space::VariableFacts;
+use crate::units::Bytes;
 
 /// What a server makes of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,6 +20,10 @@ use crate::setup::{Baseline, DiskFiles, dialect};
 enum Verdict {
     /// It runs as written.
     Ok,
+    /// The nearest legal value runs, below or above a limit.
+    Clamped,
+    /// The nearest step runs.
+    Rounded,
     /// Another value runs.
     Changed,
     /// The server has no such setting.
@@ -61,31 +67,22 @@ pub(super) async fn run(
             next: problem.next,
         });
     }
-    let unknown: Vec<String> = parsed
-        .settings
-        .iter()
-        .filter(|setting| setting.read)
-        .map(|setting| (setting, setting.meaning(known)))
-        .filter(|(_, meaning)| !meaning.known && !meaning.loose)
-        .map(|(setting, _)| format!("{}:{} {}", setting.file.display(), setting.line, setting.written))
-        .collect();
-    // Unknown names may be options without a variable; the server decides.
-    let baseline = Baseline::read(Some(file), &[], &binary, &facts, guardian)
+    let place = file.display().to_string();
+    let settings = read_settings(file, &facts)?.0;
+    // A server stops at a name it does not know; what the others come to is seen without them.
+    let (settings, _) = settings
+        .into_iter()
+        .partition::<Vec<_>, _>(|setting| known(&setting.name));
+    let (effective_values, dropped) = run_settings(&settings, &[], &binary, &facts, guardian)
         .await
-        .map_err(|error| {
-            if unknown.is_empty() {
-                error
-            } else {
-                error.next(format!("no variable of this server: {}", unknown.join(", ")))
-            }
-        })?;
+        .map_err(|error| error.at(place.clone()))?;
     let winners = parsed.effective(known);
     let rows: Vec<Row> = parsed
         .settings
         .iter()
         .map(|setting| {
             let meaning = setting.meaning(known);
-            let effective = baseline.effective.get(&meaning.variable).cloned();
+            let effective = effective_values.get(&meaning.variable).cloned();
             let written = meaning
                 .value
                 .clone()
@@ -93,17 +90,15 @@ pub(super) async fn run(
             let wins = winners
                 .get(&meaning.variable)
                 .is_some_and(|(_, winner)| *winner == setting);
-            let dropped = baseline
-                .dropped
-                .iter()
-                .any(|d| d.setting.name == meaning.variable);
+            let dropped = dropped.iter().any(|d| d.setting.name == meaning.variable);
+            let limits = facts.variables.get(&meaning.variable);
             let verdict = match (&effective, &written) {
                 _ if !setting.read => Verdict::Ignored,
                 _ if !meaning.known => Verdict::Unknown,
                 _ if !wins => Verdict::Overridden,
-                (Some(effective), Some(written)) if !dropped && !same_value(effective, written) => {
-                    Verdict::Changed
-                }
+                // A path in place of a switch: the private server has its own.
+                _ if dropped || meaning.variable == "log_bin" => Verdict::Ok,
+                (Some(effective), Some(written)) => judge(written, effective, limits),
                 _ => Verdict::Ok,
             };
             Row {
@@ -127,14 +122,46 @@ pub(super) async fn run(
     Ok(0)
 }
 
+/// What became of a value that runs.
+fn judge(written: &str, effective: &str, facts: Option<&VariableFacts>) -> Verdict {
+    if same_value(effective, written) {
+        return Verdict::Ok;
+    }
+    let number = |text: &str| {
+        text.parse::<Bytes>()
+            .map(|bytes| bytes.0 as f64)
+            .ok()
+            .or_else(|| text.parse::<f64>().ok())
+    };
+    let (Some(asked), Some(runs)) = (number(written), number(effective)) else {
+        return Verdict::Changed;
+    };
+    let limit = |limit: Option<f64>, beyond: fn(&f64, &f64) -> bool| {
+        limit.is_some_and(|limit| beyond(&asked, &limit))
+    };
+    let block = facts.and_then(|facts| facts.block).unwrap_or(1) as f64;
+    if limit(facts.and_then(|facts| facts.min), f64::lt) || limit(facts.and_then(|facts| facts.max), f64::gt)
+    {
+        Verdict::Clamped
+    } else if (asked - runs).abs() < block {
+        Verdict::Rounded
+    } else {
+        Verdict::Changed
+    }
+}
+
 fn text(rows: &[Row], server: &str) -> String {
     let mut lines = vec![format!("as {server} takes it:")];
     for row in rows {
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
         let verdict = match row.verdict {
             Verdict::Ok => "ok".to_owned(),
+            Verdict::Clamped => format!("beyond the server's limit, runs with {}", value(&row.effective)),
+            Verdict::Rounded => format!("rounded to {}", value(&row.effective)),
             Verdict::Changed => format!("runs with {}", value(&row.effective)),
-            Verdict::Unknown => "no variable of this server".to_owned(),
+            Verdict::Unknown => {
+                "no variable of this server: it stops there, unless it is an option without one".to_owned()
+            }
             Verdict::Ignored => "in a group the server does not read".to_owned(),
             Verdict::Overridden => "a later line sets it again".to_owned(),
         };
@@ -147,4 +174,37 @@ fn text(rows: &[Row], server: &str) -> String {
         ));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::VariableKind;
+
+    fn facts(min: f64, max: f64, block: u64) -> VariableFacts {
+        VariableFacts {
+            value: String::new(),
+            default: None,
+            kind: VariableKind::Int,
+            min: Some(min),
+            max: Some(max),
+            block: Some(block),
+            enum_values: Vec::new(),
+            read_only: false,
+            dynamic: true,
+        }
+    }
+
+    #[test]
+    fn a_value_runs_as_written_rounded_clamped_or_as_something_else() {
+        let io = facts(100.0, 4_294_967_295.0, 1);
+        assert_eq!(judge("50", "100", Some(&io)), Verdict::Clamped);
+        let pool = facts(2e6, 9e18, 1 << 20);
+        assert_eq!(judge("1000000000", "999292928", Some(&pool)), Verdict::Rounded);
+        assert_eq!(judge("1G", "1073741824", Some(&pool)), Verdict::Ok);
+        assert_eq!(
+            judge("20000", "431", Some(&facts(10.0, 1e6, 1))),
+            Verdict::Changed
+        );
+    }
 }

@@ -174,7 +174,7 @@ impl Baseline {
             || "[server] args of the study".to_owned(),
             |file| file.display().to_string(),
         );
-        let (effective, dropped) = run(&settings, args, binary, facts, guardian)
+        let (effective, dropped) = run_settings(&settings, args, binary, facts, guardian)
             .await
             .map_err(|error| error.at(place))?;
         Ok(Self {
@@ -186,8 +186,11 @@ impl Baseline {
     }
 }
 
-/// Starts a private server with the settings and reads every variable.
-async fn run(
+/// Starts a private server with the settings and reads every variable; what of the settings did not reach it.
+///
+/// # Errors
+/// [`Error::Input`] when the server refuses the settings, with its first error line; host errors.
+pub async fn run_settings(
     settings: &[Setting],
     args: &[String],
     binary: &ServerBinary,

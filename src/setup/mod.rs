@@ -8,7 +8,7 @@ mod prepared;
 mod study;
 mod worker;
 
-pub use baseline::{Baseline, DiskFiles, dialect, read_settings};
+pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};
 pub use folder::{FolderLock, StudyFolder, write_atomically};
 pub use frozen::Frozen;
 pub use host::{check_host, machine_class, strategy, workload};
