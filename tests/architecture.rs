@@ -11,7 +11,7 @@ use syn::visit::Visit;
 /// Modules of the crate in the order of dependencies, with the modules each may use besides itself.
 ///
 /// `error` and `units` may be used by all. An entry with `::` allows only that path and what lies below it.
-const EDGES: [(&str, &[&str]); 19] = [
+const EDGES: [(&str, &[&str]); 21] = [
     ("units", &[]),
     ("error", &[]),
     ("stats", &[]),
@@ -34,6 +34,8 @@ const EDGES: [(&str, &[&str]); 19] = [
     ("workload", ADAPTER),
     ("server", ADAPTER),
     ("runner", RUNNER),
+    ("setup", SETUP),
+    ("handover", HANDOVER),
     (
         "ui",
         &[
@@ -44,6 +46,7 @@ const EDGES: [(&str, &[&str]); 19] = [
             "trial",
             "plan",
             "strategy",
+            "space",
         ],
     ),
     ("cli", EVERYTHING),
@@ -51,7 +54,7 @@ const EDGES: [(&str, &[&str]); 19] = [
 ];
 
 const PURE_MODULES: &[&str] = &["stats", "space", "trial", "strategy", "study", "plan"];
-/// The night sees the store's contract, which is a port, and no store.
+/// The night sees the store's contract, which is a port, and where results wait for a store; no store.
 const NIGHT: &[&str] = &[
     "stats",
     "space",
@@ -63,6 +66,7 @@ const NIGHT: &[&str] = &[
     "store::Claimed",
     "store::Delivery",
     "store::OpenJob",
+    "store::Spool",
     "store::Store",
     "store::StoreError",
     "store::StudyRecord",
@@ -74,9 +78,18 @@ const ADAPTER: &[&str] = &[
 const RUNNER: &[&str] = &[
     "stats", "space", "trial", "strategy", "plan", "study", "night", "mycnf", "host", "server", "workload",
 ];
+/// From a study file to what trials need: everything but what shows it.
+const SETUP: &[&str] = &[
+    "stats", "space", "trial", "strategy", "plan", "study", "night", "mycnf", "host", "server", "workload",
+    "runner", "store",
+];
+/// What a verdict puts into files: from stored facts, next to the study as it was set up.
+const HANDOVER: &[&str] = &[
+    "stats", "space", "trial", "plan", "study", "mycnf", "night", "setup",
+];
 const EVERYTHING: &[&str] = &[
     "stats", "space", "trial", "strategy", "plan", "study", "night", "mycnf", "report", "host", "server",
-    "workload", "runner", "store", "ui",
+    "workload", "runner", "setup", "handover", "store", "ui",
 ];
 const FOR_ALL: [&str; 2] = ["error", "units"];
 

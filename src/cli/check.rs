@@ -62,7 +62,7 @@ fn existing(folder: &Path) -> PathBuf {
         .to_owned()
 }
 
-fn breach(breach: crate::space::Breach) -> Error {
+fn breach(breach: &crate::space::Breach) -> Error {
     Error::input(breach.to_string())
 }
 
@@ -101,7 +101,7 @@ fn text(study: &Resolved) -> Result<String> {
     for constraint in study.objective.constraints() {
         out.push(format!("            require {constraint}"));
     }
-    let durability = space.durability(&baseline).map_err(breach)?;
+    let durability = space.durability(&baseline).map_err(|error| breach(&error))?;
     out.push(format!(
         "durability  {}: {}",
         durability.name(),
@@ -132,7 +132,7 @@ fn text(study: &Resolved) -> Result<String> {
     for (name, configuration) in std::iter::once(("the baseline", &baseline))
         .chain(study.rule_of_thumb.iter().map(|rule| ("the rule of thumb", rule)))
     {
-        if let Some(bill) = space.memory(configuration).map_err(breach)? {
+        if let Some(bill) = space.memory(configuration).map_err(|error| breach(&error))? {
             out.push(String::new());
             out.push(format!("memory of {name}:"));
             out.extend(bill.to_string().lines().map(|line| format!("  {line}")));
@@ -280,7 +280,7 @@ fn as_json(study: &Resolved) -> Result<serde_json::Value> {
     let space = &study.space;
     let baseline = space.default_configuration();
     let bill = |configuration: &Configuration| -> Result<serde_json::Value> {
-        let bill = space.memory(configuration).map_err(breach)?;
+        let bill = space.memory(configuration).map_err(|error| breach(&error))?;
         Ok(bill.map_or(serde_json::Value::Null, |bill| {
             json!({
                 "total": bill.total, "limit": bill.limit, "fits": bill.fits(),
@@ -310,7 +310,7 @@ fn as_json(study: &Resolved) -> Result<serde_json::Value> {
         "server": study.binary.banner,
         "class": study.class,
         "workload": study.workload.describe(),
-        "durability": space.durability(&baseline).map_err(breach)?.name(),
+        "durability": space.durability(&baseline).map_err(|error| breach(&error))?.name(),
         "knobs": knobs,
         "left_out": study.left_out.iter().map(|l| json!({ "knob": l.knob, "reason": l.reason })).collect::<Vec<_>>(),
         "dropped": study.baseline.dropped.iter().map(|d| json!({

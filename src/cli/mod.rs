@@ -28,7 +28,9 @@ use crate::error::Result;
 pub async fn run(cli: Cli) -> Result<u8> {
     let global = cli.global;
     match cli.command {
-        Command::Tune { study, shared_host } => tune::run(&global, study.as_deref(), shared_host).await,
+        Command::Tune { study, shared_host } => {
+            Box::pin(tune::run(&global, study.as_deref(), shared_host)).await
+        }
         Command::Status { study } => status::run(&global, study.as_deref()).await,
         Command::Report { study } => report::run(&global, study.as_deref()).await,
         Command::Explain { trial, study } => explain::run(&global, trial, study.as_deref()).await,
@@ -41,7 +43,7 @@ pub async fn run(cli: Cli) -> Result<u8> {
             study,
             set,
             shared_host,
-        } => trial::run(&global, study.as_deref(), &set, shared_host).await,
+        } => Box::pin(trial::run(&global, study.as_deref(), &set, shared_host)).await,
         Command::Supervise => supervise::run(),
     }
 }

@@ -64,13 +64,12 @@ impl TrialRunner {
     pub(super) fn deadline(&self, phase: Phase, length: &Length) -> Duration {
         let seconds = match phase {
             Phase::Check => 30.0,
-            Phase::Reset => 1800.0,
+            Phase::Reset | Phase::CrashRecovery => 1800.0,
             Phase::Cool => 180.0,
             Phase::Start => 300.0,
             Phase::Verify | Phase::Collect => 60.0,
             Phase::WarmUp => length.warmup_cap * 1.5 + 90.0,
             Phase::Measure => length.measure_max * 1.5 + 60.0,
-            Phase::CrashRecovery => 1800.0,
             Phase::Stop => 120.0,
         };
         Duration::from_secs_f64(seconds)

@@ -55,9 +55,7 @@ impl RunTrial for TrialRunner {
         let mut journal = Journal::new(order.number, events, stop, &self.told);
         let mut running = Running::default();
         let mut known = Known::default();
-        let ended = self
-            .phases(order, events, &mut journal, &mut running, &mut known)
-            .await;
+        let ended = Box::pin(self.phases(order, events, &mut journal, &mut running, &mut known)).await;
         let deadline = self.deadline(Phase::Stop, &order.job.length);
         let stopped = journal.timed(Phase::Stop, deadline, self.end(&mut running)).await;
         let outcome = match (ended, stopped) {
