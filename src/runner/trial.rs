@@ -104,7 +104,7 @@ impl TrialRunner {
         let mut recovery = None;
         if self.crash_recovery {
             let deadline = self.deadline(Phase::CrashRecovery, length);
-            let work = self.recover(order, events, &variables, running, known, &mut client);
+            let work = Box::pin(self.recover(order, events, &variables, running, known, &mut client));
             let (seconds, plateau) = journal.phase(Phase::CrashRecovery, deadline, work).await?;
             if !plateau {
                 journal.warn(lower_bound());
@@ -148,20 +148,17 @@ impl TrialRunner {
         let mut seen = Vec::new();
         running.cgroup = self.cgroup(&mut seen)?;
         let limit = deadline(Phase::Start);
-        let start = async {
-            Ok((
-                self.start(order, &variables, running.cgroup.as_ref(), limit)
-                    .await?,
-                None,
-            ))
-        };
+        let start = Box::pin(async {
+            let start = self.start(order, &variables, running.cgroup.as_ref(), limit);
+            Ok((start.await?, None))
+        });
         // The start kills what missed its own deadline; this one is for what even that does not end.
         let instance = journal
             .phase(Phase::Start, limit + Duration::from_secs(90), start)
             .await?;
         let instance = running.instance.insert(instance);
         let log = instance.log();
-        let verify = async {
+        let verify = Box::pin(async {
             let mut client = instance
                 .client(Duration::from_secs(30))
                 .await
@@ -170,7 +167,7 @@ impl TrialRunner {
                 .verify(order, &mut client, &variables, &log, &mut seen)
                 .await?;
             Ok(((effective, client), None))
-        };
+        });
         let verified = journal
             .phase(Phase::Verify, deadline(Phase::Verify), verify)
             .await;
