@@ -11,7 +11,7 @@ use crate::night::{RunTrial as _, TrialOrder, now};
 use crate::plan::{Fact, Job, Purpose, Settings, State};
 use crate::report::{Explained, explain, explain_json};
 use crate::setup::{Prepared, StudySource, check_host, knob_value, prepare, resolve_study};
-use crate::space::{Configuration, Space, Value};
+use crate::space::{Configuration, LeftOut, Space, Value};
 
 /// Runs one trial of the study's baseline with `set` over it.
 pub(super) async fn run(
@@ -33,7 +33,7 @@ pub(super) async fn run(
         &session.events,
     ));
     let resolved = session.unless_stopped(resolving).await?;
-    let configuration = configuration(&resolved.space, set)?;
+    let configuration = configuration(&resolved.space, &resolved.left_out, set)?;
     let frozen = resolved.frozen();
     let settings = Settings::of(&resolved.source.study);
     let preparing = Box::pin(prepare(
@@ -108,7 +108,7 @@ pub(super) async fn run(
 }
 
 /// The baseline with the `KNOB=VALUE` pairs over it.
-fn configuration(space: &Space, set: &[String]) -> Result<Configuration> {
+fn configuration(space: &Space, left_out: &[LeftOut], set: &[String]) -> Result<Configuration> {
     let mut configuration = space.default_configuration();
     for pair in set {
         let (name, value) = pair.split_once('=').ok_or_else(|| {
@@ -116,6 +116,12 @@ fn configuration(space: &Space, set: &[String]) -> Result<Configuration> {
         })?;
         let name = name.trim().replace('-', "_");
         if space.knob(&name).is_none() {
+            if let Some(left) = left_out.iter().find(|left| left.knob == name) {
+                return Err(Error::input(format!(
+                    "\"{name}\" is not part of this space: {}",
+                    left.reason
+                )));
+            }
             let names: Vec<&str> = space.knobs().iter().map(|knob| knob.name.as_str()).collect();
             let meant = crate::space::file::closest(&name, names.iter().copied());
             return Err(

@@ -1,6 +1,7 @@
 //! From a study file to everything a night needs: server, facts, machine class, baseline, space, load.
 
 mod baseline;
+mod candidate;
 mod folder;
 mod frozen;
 mod host;
@@ -9,10 +10,10 @@ mod study;
 mod worker;
 
 pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};
+pub(crate) use candidate::knob_value;
 pub use folder::{FolderLock, StudyFolder, write_atomically};
 pub use frozen::Frozen;
 pub use host::{check_host, machine_class, strategy, workload};
-pub(crate) use prepared::knob_value;
 pub use prepared::{Prepared, Resolved, prepare, resolve_study};
 pub use study::StudySource;
 pub use worker::{is_gone, this_worker};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::candidate::candidate;
 use super::{Baseline, Frozen, StudyFolder, StudySource, frozen, host};
 use crate::error::{Error, Result};
 use crate::host::{Fingerprint, Guardian};
@@ -14,13 +15,12 @@ use crate::night::{Event, Events};
 use crate::server::{ServerBinary, ServerUser, Source, Template, TemplateSpec, server_facts};
 use crate::space::{
     Configuration, DurabilityClass, DurabilityRule, LeftOut, MachineClass, Resolution, ResolveInputs,
-    ServerFacts, Space, Value, embedded,
+    ServerFacts, Space, embedded,
     file::{ConstraintSpec, KnobSpec},
-    resolve, variable_value,
+    resolve,
 };
 use crate::strategy::Strategy;
 use crate::study::{Durability, Objective, Surroundings};
-use crate::units::Bytes;
 use crate::workload::{Endpoint, Workload};
 
 /// Limit for each of installing, starting and shutting down while a template is made.
@@ -298,53 +298,6 @@ fn resolve_space(
         durability,
         allow: &section.allow,
     })
-}
-
-/// A candidate of the user's: knobs or variables with values over the baseline.
-fn candidate(
-    wanted: &BTreeMap<String, Value>,
-    space: &Space,
-    baseline: &Baseline,
-    source: &StudySource,
-) -> Result<Configuration> {
-    let mut configuration = space.default_configuration();
-    let mut variables = baseline.effective.clone();
-    for (name, value) in wanted {
-        if space.knob(name).is_some() {
-            configuration.set(name.clone(), knob_value(value));
-        } else if space
-            .knobs()
-            .iter()
-            .any(|knob| knob.variables().contains(&name.as_str()))
-        {
-            variables.insert(name.clone(), knob_value(value).to_string());
-        } else {
-            return Err(Error::input(format!(
-                "\"{name}\" is neither a knob of the space nor written by one"
-            ))
-            .at(format!("{}, [[candidate]]", source.name))
-            .next("take it out, or add the knob with [space.knob]"));
-        }
-    }
-    let configuration = space.read(&variables, &configuration);
-    space
-        .permits(&configuration)
-        .map(|()| configuration)
-        .map_err(|breach| {
-            Error::input(format!("this candidate cannot be tried: {breach}"))
-                .at(format!("{}, [[candidate]]", source.name))
-        })
-}
-
-/// A value as people write it: `2G` is a size, `ON` a switch.
-pub(crate) fn knob_value(value: &Value) -> Value {
-    match value {
-        Value::Text(text) => match text.parse::<Bytes>() {
-            Ok(Bytes(bytes)) => i64::try_from(bytes).map_or_else(|_| value.clone(), Value::Int),
-            Err(_) => variable_value(text, None),
-        },
-        other => other.clone(),
-    }
 }
 
 /// A resolved study with its template: ready for the night.
