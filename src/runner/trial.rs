@@ -12,7 +12,7 @@ use super::measuring::{Window, measure, warm_up};
 use super::recovery::{lower_bound, wait_for_plateau};
 use super::scan::scan;
 use super::series::series;
-use super::watch::{Samples, Watch};
+use super::watch::{Samples, Watch, is_idle};
 use crate::host::Cgroup;
 use crate::night::{Events, RunTrial, TrialOrder, now};
 use crate::plan::Purpose;
@@ -20,7 +20,7 @@ use crate::server::{Client, Instance};
 use crate::space::{Configuration, Value};
 use crate::stats::Estimate;
 use crate::trial::{EndOfMeasuring, Measurement, Outcome, Phase, TrialRecord, Warning};
-use crate::workload::{Endpoint, RunningLoad};
+use crate::workload::{Endpoint, LoadFailure, RunningLoad};
 
 /// How long the load may take to end when asked.
 const LOAD_END: Duration = Duration::from_secs(15);
@@ -319,7 +319,15 @@ impl TrialRunner {
         let identity = load.identity().clone();
         let stopped = load.stop(LOAD_END).await;
         self.guardian.forget(&identity)?;
-        let summary = stopped.map_err(|failure| Failure::Outcome(failure.outcome(Phase::Collect)))?;
+        let summary = match stopped {
+            Ok(summary) => summary,
+            Err(failure @ LoadFailure::Hung { .. }) if is_idle(client).await => {
+                return Err(Failure::host(format!(
+                    "{failure}, while the server was idle and answered"
+                )));
+            }
+            Err(failure) => return Err(Failure::Outcome(failure.outcome(Phase::Collect))),
+        };
         let note = summary.notes.into_iter().next();
         let grew = window.debt_growth().is_some_and(|bytes| bytes > 0.0);
         if !self.workload.writes() || !grew {

@@ -203,3 +203,15 @@ impl Watch<'_> {
         }
     }
 }
+
+/// Whether the server answers and nothing but the question runs in it: then it is not what a load waits for.
+pub(super) async fn is_idle(client: &mut Client) -> bool {
+    let Ok(Ok(status)) = tokio::time::timeout(ANSWER, client.global_status()).await else {
+        return false;
+    };
+    status
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("threads_running"))
+        .and_then(|(_, value)| value.parse::<f64>().ok())
+        .is_some_and(|running| running <= 1.0)
+}

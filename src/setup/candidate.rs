@@ -59,7 +59,7 @@ pub(crate) fn knob_value(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::file::SpaceFile;
+    use crate::space::file::NamedFile;
     use crate::space::{DurabilityRule, ResolveInputs, resolve};
 
     const FILE: &str = r#"
@@ -86,6 +86,7 @@ min = 1
 max = 8
 default = 2
 writes = { innodb_io_capacity_max = "round(innodb_io_capacity * value)" }
+reads = "innodb_io_capacity_max / innodb_io_capacity"
 source = "test"
 "#;
 
@@ -107,7 +108,7 @@ source = "test"
             effective,
             ..Baseline::default()
         };
-        let file = SpaceFile::parse(FILE, "space.toml")?;
+        let file = NamedFile::parse(FILE, "space.toml")?;
         let space = resolve(ResolveInputs {
             files: &[file],
             knobs: &BTreeMap::new(),
