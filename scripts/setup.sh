@@ -58,6 +58,8 @@ missing_packages() { # missing_packages apt|dnf: names, one a line
     if [ "$want_dev" = yes ] && ! have shellcheck; then
         if [ "$family" = apt ]; then echo shellcheck; else echo ShellCheck; fi
     fi
+    # One test records the system calls of a trial; it skips itself where this is missing.
+    if [ "$want_dev" = yes ] && ! have strace; then echo strace; fi
 }
 
 install_with_apt() {
