@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Exit codes, printed by `--help`.
 const EXIT_CODES: &str = "\
@@ -27,7 +27,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Flags shared by all commands. Precedence: flags, environment (NOCTUNE_*), study file, defaults.
+/// Flags shared by all commands. Flags win over the environment (NOCTUNE_*), that over the defaults.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
     /// Folder where studies land.
@@ -54,9 +54,6 @@ pub struct Global {
     /// Say nothing but the result and errors.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Say more; twice for everything.
-    #[arg(long, short, global = true, action = ArgAction::Count)]
-    pub verbose: u8,
     /// When to use colour; NO_COLOR is honoured.
     #[arg(
         long,
