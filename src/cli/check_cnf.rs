@@ -54,7 +54,7 @@ pub(super) async fn run(
     events: &Events,
 ) -> Result<u8> {
     let binary = ServerBinary::find(server.unwrap_or("mariadbd")).await?;
-    let facts = server_facts(&binary, Some(guardian)).await?;
+    let facts = server_facts(&binary, &std::env::temp_dir(), Some(guardian)).await?;
     let known = |name: &str| facts.variables.contains_key(name);
     let parsed = mycnf::parse(&DiskFiles, file, dialect(&facts));
     for finding in &parsed.findings {
@@ -73,9 +73,10 @@ pub(super) async fn run(
     let (settings, _) = settings
         .into_iter()
         .partition::<Vec<_>, _>(|setting| known(&setting.name));
-    let (effective_values, dropped) = run_settings(&settings, &[], &binary, &facts, guardian)
-        .await
-        .map_err(|error| error.at(place.clone()))?;
+    let (effective_values, dropped) =
+        run_settings(&settings, &[], &binary, &facts, &std::env::temp_dir(), guardian)
+            .await
+            .map_err(|error| error.at(place.clone()))?;
     let winners = parsed.effective(known);
     let rows: Vec<Row> = parsed
         .settings

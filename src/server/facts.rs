@@ -11,22 +11,30 @@ use super::detect::ServerBinary;
 use super::template::{Source, Template, TemplateSpec};
 use super::user::ServerUser;
 use crate::error::{Error, IoContext, Result};
-use crate::host::Guardian;
+use crate::host::{Guardian, Storage};
 use crate::space::{Flavor, ServerFacts, VariableFacts, VariableKind};
 
 /// Limit for each of installing, starting, asking and ending.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// The facts of a server, from the user's cache folder where they are known. The cache is never a reason to fail.
+/// The facts of a server, from the user's cache folder where they are known. The cache is never a reason to fail. Some
+/// defaults depend on the file system (innodb_log_file_buffering: MariaDB manual, "InnoDB system variables"), so the server is
+/// asked in `place`, a folder on the one that matters; where that cannot be written, in the system's temporary folder.
 ///
 /// # Errors
 /// Host errors when the server cannot be started on an empty data directory or does not tell.
-pub async fn server_facts(server: &ServerBinary, guardian: Option<&Guardian>) -> Result<ServerFacts> {
-    let cache = cache_folder().map(|folder| folder.join(format!("facts-1-{}.json", server.build_id)));
+pub async fn server_facts(
+    server: &ServerBinary,
+    place: &Path,
+    guardian: Option<&Guardian>,
+) -> Result<ServerFacts> {
+    let file_system = Storage::of(place).map_or_else(|_| "unknown".to_owned(), |storage| storage.file_system);
+    let cache =
+        cache_folder().map(|folder| folder.join(format!("facts-1-{}-{file_system}.json", server.build_id)));
     if let Some(facts) = cache.as_deref().and_then(from_cache) {
         return Ok(facts);
     }
-    let facts = ask_bare_server(server, guardian).await?;
+    let facts = ask_bare_server(server, place, guardian).await?;
     if let Some(cache) = cache {
         // The next command asks again.
         let _ = into_cache(&cache, &facts);
@@ -59,14 +67,12 @@ fn into_cache(file: &Path, facts: &ServerFacts) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn ask_bare_server(server: &ServerBinary, guardian: Option<&Guardian>) -> Result<ServerFacts> {
-    use std::os::unix::fs::PermissionsExt;
-    let parent = std::env::temp_dir();
-    let scratch = tempfile::Builder::new()
-        .prefix("noctune-facts-")
-        .permissions(fs::Permissions::from_mode(0o755))
-        .tempdir_in(&parent)
-        .context("cannot make a scratch folder", &parent)?;
+async fn ask_bare_server(
+    server: &ServerBinary,
+    place: &Path,
+    guardian: Option<&Guardian>,
+) -> Result<ServerFacts> {
+    let scratch = scratch(place, "noctune-facts-")?;
     if let Some(guardian) = guardian {
         guardian.will_remove(scratch.path())?;
     }
@@ -96,6 +102,22 @@ async fn ask_bare_server(server: &ServerBinary, guardian: Option<&Guardian>) -> 
     })
     .await?;
     facts.ok_or_else(|| Error::internal("the bare server was not asked"))
+}
+
+/// A folder for a server that is asked and ended, in `place` or else in the system's temporary folder; removed when dropped.
+///
+/// # Errors
+/// A host error when neither can be written.
+pub fn scratch(place: &Path, prefix: &str) -> Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder
+        .prefix(prefix)
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
+    let parent = std::env::temp_dir();
+    builder
+        .tempdir_in(place)
+        .or_else(|_| builder.tempdir_in(&parent))
+        .context("cannot make a scratch folder", &parent)
 }
 
 async fn read_facts(server: &ServerBinary, socket: &Path) -> Result<ServerFacts, ClientError> {

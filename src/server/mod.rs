@@ -20,7 +20,7 @@ pub use crate::space::Flavor;
 pub use client::{Client, ClientError, TextRow};
 pub use data_dir::{TRIAL_MARKER, data_size, remove as remove_data};
 pub use detect::{ServerBinary, Version};
-pub use facts::server_facts;
+pub use facts::{scratch, server_facts};
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
 pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure};
 pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, canonical, private_cnf};

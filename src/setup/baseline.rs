@@ -9,7 +9,7 @@ use crate::host::{Guardian, Storage};
 use crate::mycnf::{self, Dialect, Files, Unread};
 use crate::server::{
     Death, Dropped, Instance, InstanceSpec, Placement, ServerBinary, ServerUser, Setting, SocketDir, Source,
-    StartFailure, Template, TemplateSpec, classify_death, fresh_server_id, private_cnf, reset,
+    StartFailure, Template, TemplateSpec, classify_death, fresh_server_id, private_cnf, reset, scratch,
 };
 use crate::space::{Flavor, ServerFacts, Value, redo_size};
 use crate::units::Bytes;
@@ -154,7 +154,7 @@ impl Baseline {
     }
 
     /// The baseline of `file` (the server's defaults where none): read, then started privately on an empty data directory to
-    /// see what really runs.
+    /// see what really runs. That lies in `place`, a folder on the study's disk.
     ///
     /// # Errors
     /// As [`read_settings`]; [`Error::Input`] when the server refuses the settings, with its first error line.
@@ -163,6 +163,7 @@ impl Baseline {
         args: &[String],
         binary: &ServerBinary,
         facts: &ServerFacts,
+        place: &Path,
         guardian: &Guardian,
     ) -> Result<Self> {
         let (settings, findings) = match file {
@@ -170,13 +171,13 @@ impl Baseline {
             None if args.is_empty() => return Ok(Self::defaults(facts)),
             None => (Vec::new(), Vec::new()),
         };
-        let place = file.map_or_else(
+        let told = file.map_or_else(
             || "[server] args of the study".to_owned(),
             |file| file.display().to_string(),
         );
-        let (effective, dropped) = run_settings(&settings, args, binary, facts, guardian)
+        let (effective, dropped) = run_settings(&settings, args, binary, facts, place, guardian)
             .await
-            .map_err(|error| error.at(place))?;
+            .map_err(|error| error.at(told))?;
         Ok(Self {
             settings,
             effective,
@@ -186,7 +187,8 @@ impl Baseline {
     }
 }
 
-/// Starts a private server with the settings and reads every variable; what of the settings did not reach it.
+/// Starts a private server with the settings and reads every variable; what of the settings did not reach it. Its data lie
+/// in `place`, a folder on the disk that matters, or where that cannot be written in the system's temporary folder.
 ///
 /// # Errors
 /// [`Error::Input`] when the server refuses the settings, with its first error line; host errors.
@@ -195,14 +197,10 @@ pub async fn run_settings(
     args: &[String],
     binary: &ServerBinary,
     facts: &ServerFacts,
+    place: &Path,
     guardian: &Guardian,
 ) -> Result<(BTreeMap<String, String>, Vec<Dropped>)> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let scratch = tempfile::Builder::new()
-        .prefix("noctune-baseline-")
-        .permissions(std::fs::Permissions::from_mode(0o755))
-        .tempdir()
-        .map_err(|error| Error::host(format!("cannot make a scratch folder: {error}")))?;
+    let scratch = scratch(place, "noctune-baseline-")?;
     enough_space(settings, scratch.path())?;
     guardian.will_remove(scratch.path())?;
     let user = ServerUser::choose(scratch.path());
@@ -288,7 +286,7 @@ fn enough_space(settings: &[Setting], folder: &Path) -> Result<()> {
         storage.mount_point,
         storage.file_system
     ))
-    .next("free space there, set TMPDIR to a folder on a larger disk, or make innodb_log_file_size smaller"))
+    .next("free space there, choose another disk with --results, or make innodb_log_file_size smaller"))
 }
 
 /// Settings of the baseline that are fixed when a data directory is made.

@@ -158,20 +158,10 @@ pub async fn resolve_study(
             events.send(&Event::Preparing {
                 what: format!("asking {} for its variables", binary.path.display()),
             });
-            server_facts(&binary, Some(guardian)).await?
+            server_facts(&binary, folder, Some(guardian)).await?
         }
     };
-    let file = study.server.baseline.as_deref().map(|file| source.path(file));
-    let baseline = baseline(
-        file.as_deref(),
-        &source,
-        &binary,
-        &facts,
-        guardian,
-        frozen,
-        events,
-    )
-    .await?;
+    let baseline = baseline(&source, &binary, &facts, folder, guardian, frozen, events).await?;
     let Resolution {
         space,
         left_out,
@@ -213,15 +203,18 @@ pub async fn resolve_study(
 }
 
 async fn baseline(
-    file: Option<&Path>,
     source: &StudySource,
     binary: &ServerBinary,
     facts: &ServerFacts,
+    place: &Path,
     guardian: &Guardian,
     frozen: Option<&Frozen>,
     events: &Events,
 ) -> Result<Baseline> {
     let args = &source.study.server.args;
+    let file = source.study.server.baseline.as_deref();
+    let file = file.map(|file| source.path(file));
+    let file = file.as_deref();
     if let Some(frozen) = frozen.filter(|frozen| frozen.build == binary.build_id) {
         let stored = frozen.baseline();
         let now = match file {
@@ -239,7 +232,7 @@ async fn baseline(
             what: format!("starting a private server with {}", file.display()),
         });
     }
-    Baseline::read(file, args, binary, facts, guardian).await
+    Baseline::read(file, args, binary, facts, place, guardian).await
 }
 
 fn resolve_space(

@@ -64,7 +64,9 @@ async fn after_each_kind_of_reset_the_server_starts_from_the_template_without_re
 #[tokio::test]
 async fn a_server_tells_the_types_and_limits_of_its_variables() {
     let Some(bench) = bench().await else { return };
-    let facts = server_facts(&bench.server, None).await.unwrap();
+    let facts = server_facts(&bench.server, bench.scratch.path(), None)
+        .await
+        .unwrap();
     assert!(facts.variables.len() > 300);
     let capacity = &facts.variables["innodb_io_capacity"];
     assert_eq!(capacity.default.as_deref(), Some("200"));
