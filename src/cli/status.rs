@@ -109,7 +109,7 @@ fn text(status: &Status) -> String {
         minutes(status.left_seconds)
     ));
     if let (Some(trial), Some(best)) = (status.best_trial, status.best) {
-        let ratio = status.ratio.map_or_else(String::new, |[low, point, high]| {
+        let ratio = status.ratio.map_or_else(String::new, |[point, low, high]| {
             format!(", x {point:.2} of the baseline (95 % interval {low:.2} to {high:.2}, not confirmed yet)")
         });
         lines.push(format!(

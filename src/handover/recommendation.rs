@@ -44,7 +44,7 @@ impl Recommendation {
         Some(Self {
             configuration: fact.configuration().clone(),
             gain: Gain::Believed {
-                ratio: standing.ratio.map(|[_, point, _]| point),
+                ratio: standing.ratio.map(|[point, _, _]| point),
             },
         })
     }

@@ -89,7 +89,7 @@ pub enum Event {
         best_trial: TrialNumber,
         /// Its objective, believed mean.
         best: f64,
-        /// Ratio of best to baseline (improvement above 1), with a 95 % interval from run noise, where one can be told.
+        /// Ratio of best to baseline (improvement above 1) with the ends of its 95 % interval from run noise, as point, low, high; none where it cannot be told.
         ratio: Option<[f64; 3]>,
     },
     /// Something a person should know.

@@ -69,7 +69,13 @@ impl Spool {
             .map_err(|error| Error::internal(format!("cannot write a result as JSON: {error}")))?;
         std::fs::create_dir_all(&self.folder).context("cannot create the spool", &self.folder)?;
         let path = self.folder.join(file_name(claim));
-        write_durably(&self.folder, &path, &text).context("cannot keep a result in the spool", &path)
+        write_durably(&self.folder, &path, &text)
+            .context("cannot keep a result in the spool", &path)
+            .map_err(|error| {
+                error.next(
+                    "free space on that disk and run the same command again: all but this trial is kept",
+                )
+            })
     }
 
     /// Delivers every waiting result, oldest trial first; files that cannot be read are set aside with the ending

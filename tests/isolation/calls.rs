@@ -15,6 +15,23 @@ pub(crate) enum Call {
     Write(String),
 }
 
+/// Calls that change a file, by opening it or at once.
+const CHANGES: [&str; 13] = [
+    "open",
+    "openat",
+    "creat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "mkdirat",
+    "link",
+    "linkat",
+    "truncate",
+];
+
 /// The calls of a record of `strace -f`: `PID NAME(ARGUMENTS) = RESULT`, unfinished ones included.
 pub(crate) fn calls(text: &str) -> Vec<Call> {
     let mut seen = Vec::new();
@@ -34,20 +51,13 @@ pub(crate) fn calls(text: &str) -> Vec<Call> {
                     seen.push(Call::TcpSocket);
                 }
             }
-            "open" | "openat" => {
-                if ["O_WRONLY", "O_RDWR", "O_CREAT"]
+            "open" | "openat"
+                if !["O_WRONLY", "O_RDWR", "O_CREAT"]
                     .iter()
-                    .any(|flag| arguments.contains(flag))
-                {
-                    seen.extend(quoted(arguments).into_iter().map(Call::Write));
-                }
-            }
-            "creat" | "rename" | "renameat" | "renameat2" | "unlink" | "unlinkat" | "mkdir" | "mkdirat"
-            | "link" | "linkat" | "truncate" => {
-                // What exists already is not made.
-                if !call.contains("EEXIST") {
-                    seen.extend(quoted(arguments).into_iter().map(Call::Write));
-                }
+                    .any(|flag| arguments.contains(flag)) => {}
+            // What exists already is not made.
+            _ if CHANGES.contains(&name) && !call.contains("EEXIST") => {
+                seen.extend(quoted(arguments).into_iter().map(Call::Write));
             }
             _ => {}
         }
