@@ -9,28 +9,38 @@ const LONGEST_RECORD: usize = 8192;
 /// Records looked at, at the most; the kernel keeps fewer.
 const MOST_RECORDS: usize = 200_000;
 
-/// Whether the kernel's log tells that it killed the process `pid` for memory. False where the log cannot be read (it needs
-/// root, or `kernel.dmesg_restrict = 0`).
-pub fn killed_for_memory(pid: i32) -> bool {
+/// The first process id namespace of a kernel (PROC_PID_INIT_INO of its sources); in another one its log has other ids.
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Whether the kernel's log tells that it killed the process `pid` for memory. None where it does not and could not: the
+/// log cannot be read (it needs root, or `kernel.dmesg_restrict = 0`), or its process ids are not ours (a container).
+pub fn killed_for_memory(pid: i32) -> Option<bool> {
+    let told = told(pid)?;
+    let same_ids =
+        || std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST_NAMESPACE);
+    (told || same_ids()).then_some(told)
+}
+
+fn told(pid: i32) -> Option<bool> {
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open("/dev/kmsg");
-    let Ok(mut log) = opened else { return false };
+    let mut log = opened.ok()?;
     let mut record = vec![0; LONGEST_RECORD];
     for _ in 0..MOST_RECORDS {
         match log.read(&mut record) {
             // EPIPE: the record was overwritten while it was waited for; the next read goes on behind it.
             Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
-            Err(_) | Ok(0) => return false,
+            Err(_) | Ok(0) => return Some(false),
             Ok(length) => {
                 if tells_of_kill(&String::from_utf8_lossy(&record[..length]), pid) {
-                    return true;
+                    return Some(true);
                 }
             }
         }
     }
-    false
+    Some(false)
 }
 
 /// Whether a record is the kernel's line about killing `pid` for memory, e.g.
@@ -58,6 +68,6 @@ mod tests {
 
     #[test]
     fn looking_for_a_process_that_was_not_killed_finds_nothing() {
-        assert!(!killed_for_memory(i32::MAX));
+        assert_ne!(killed_for_memory(i32::MAX), Some(true));
     }
 }

@@ -165,7 +165,7 @@ impl TrialRunner {
                         code: exit.code,
                         signal: exit.signal,
                         cgroup_kills: cgroup.and_then(Cgroup::memory_kills),
-                        kernel_told: false,
+                        kernel_told: None,
                         open_files: None,
                     };
                     Failure::Outcome(start_outcome(classify_death(&log, &death)))

@@ -15,8 +15,8 @@ pub struct Death {
     pub signal: Option<i32>,
     /// Kills for memory in the server's cgroup since its start; none where it has no cgroup.
     pub cgroup_kills: Option<u64>,
-    /// Whether the kernel's log tells of a kill for memory of this process.
-    pub kernel_told: bool,
+    /// Whether the kernel's log tells of a kill for memory of this process; none where it cannot be read.
+    pub kernel_told: Option<bool>,
     /// Its limit of open files, where known.
     pub open_files: Option<u64>,
 }
@@ -81,10 +81,16 @@ fn killed(log: &str, death: &Death) -> Outcome {
             cause: Cause::new(CauseKind::Descriptors, text),
         };
     }
-    let text = if death.kernel_told || death.cgroup_kills.is_some_and(|kills| kills > 0) {
+    let text = if death.kernel_told == Some(true) || death.cgroup_kills.is_some_and(|kills| kills > 0) {
         "killed for memory (signal 9, the kernel counted it)"
     } else if death.cgroup_kills == Some(0) {
         let text = "killed by signal 9, not for memory: the cgroup counted no kill";
+        return Outcome::Crashed {
+            signal: Some(9),
+            cause: Cause::new(CauseKind::Signal, text),
+        };
+    } else if death.kernel_told == Some(false) {
+        let text = "killed by signal 9, not for memory: the kernel's log tells of no such kill";
         return Outcome::Crashed {
             signal: Some(9),
             cause: Cause::new(CauseKind::Signal, text),

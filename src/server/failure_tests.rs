@@ -125,6 +125,14 @@ fn a_kill_without_a_word_is_memory_when_the_kernel_counted_it_and_probably_so_wh
         ..Death::default()
     }));
     assert!(counted.contains("the kernel counted it"), "{counted}");
+    let read = killed(Death {
+        kernel_told: Some(false),
+        ..Death::default()
+    });
+    assert!(
+        matches!(&read, Outcome::Crashed { signal: Some(9), .. }),
+        "somebody else killed it: {read:?}"
+    );
     let unseen = text(killed(Death::default()));
     assert!(unseen.contains("signal 9, probably"), "{unseen}");
     assert!(matches!(

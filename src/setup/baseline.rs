@@ -311,7 +311,7 @@ fn refused(failure: StartFailure) -> Error {
                 code: exit.code,
                 signal: exit.signal,
                 cgroup_kills: None,
-                kernel_told: false,
+                kernel_told: None,
                 open_files: None,
             };
             let why = classify_death(&log, &death)
