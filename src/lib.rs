@@ -14,6 +14,7 @@
 //! `ARCHITECTURE.md` describes the folders and the direction of dependencies.
 
 pub mod cli;
+pub mod engine;
 pub mod error;
 pub mod handover;
 pub mod host;

@@ -11,7 +11,7 @@ use syn::visit::Visit;
 /// Modules of the crate in the order of dependencies, with the modules each may use besides itself.
 ///
 /// `error` and `units` may be used by all. An entry with `::` allows only that path and what lies below it.
-const EDGES: [(&str, &[&str]); 21] = [
+const EDGES: [(&str, &[&str]); 22] = [
     ("units", &[]),
     ("error", &[]),
     ("stats", &[]),
@@ -20,6 +20,7 @@ const EDGES: [(&str, &[&str]); 21] = [
     ("strategy", &["stats", "space", "trial"]),
     ("study", &["stats", "space", "trial", "strategy"]),
     ("plan", &["stats", "space", "trial", "strategy", "study"]),
+    ("engine", &["space", "strategy", "study"]),
     ("mycnf", PURE_MODULES),
     (
         "report",
@@ -88,14 +89,14 @@ const HANDOVER: &[&str] = &[
     "stats", "space", "trial", "plan", "study", "mycnf", "night", "setup",
 ];
 const EVERYTHING: &[&str] = &[
-    "stats", "space", "trial", "strategy", "plan", "study", "night", "mycnf", "report", "host", "server",
-    "workload", "runner", "setup", "handover", "store", "ui",
+    "stats", "space", "trial", "strategy", "plan", "study", "night", "mycnf", "report", "engine", "host",
+    "server", "workload", "runner", "setup", "handover", "store", "ui",
 ];
 const FOR_ALL: [&str; 2] = ["error", "units"];
 
 /// Folders that compute and do nothing else.
-const PURE: [&str; 8] = [
-    "units", "stats", "space", "trial", "strategy", "plan", "mycnf", "report",
+const PURE: [&str; 9] = [
+    "units", "stats", "space", "trial", "strategy", "plan", "mycnf", "report", "engine",
 ];
 
 /// What they may not touch.

@@ -142,6 +142,8 @@ pub enum Command {
         #[arg(long)]
         study: Option<String>,
     },
+    /// The search engine alone, for other programs: JSON lines on standard input and output.
+    Engine(EngineArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -152,4 +154,31 @@ pub enum Command {
     /// Ends what a dead noctune left running; started by noctune itself.
     #[command(hide = true)]
     Supervise,
+}
+
+/// What `noctune engine` searches, and how.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("goal").required(true))]
+pub struct EngineArgs {
+    /// The space file: what may be tuned.
+    #[arg(long, value_name = "FILE")]
+    pub space: PathBuf,
+    /// A preset by its name, or a preset file (*.toml).
+    #[arg(long, value_name = "PRESET", default_value = "bayes")]
+    pub strategy: String,
+    /// Decides every random choice: same seed and same tells, same proposals.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// More of the value told is better.
+    #[arg(long, group = "goal")]
+    pub maximize: bool,
+    /// Less of the value told is better.
+    #[arg(long, group = "goal")]
+    pub minimize: bool,
+    /// The metric among the values told that counts, and its direction.
+    #[arg(long, value_name = "NAME:max|min", group = "goal")]
+    pub objective: Option<String>,
+    /// A condition on the metrics told, such as "p95_ms <= 50"; repeatable.
+    #[arg(long, value_name = "CONDITION")]
+    pub constraint: Vec<String>,
 }

@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod check_cnf;
 mod doctor;
+mod engine;
 mod explain;
 mod init;
 mod open;
@@ -44,6 +45,7 @@ pub async fn run(cli: Cli) -> Result<u8> {
             set,
             shared_host,
         } => Box::pin(trial::run(&global, study.as_deref(), &set, shared_host)).await,
+        Command::Engine(arguments) => engine::run(&arguments),
         Command::Supervise => supervise::run(),
     }
 }

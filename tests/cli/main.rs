@@ -5,6 +5,7 @@
 mod bad_input;
 mod bench;
 mod commands;
+mod engine;
 mod failures;
 mod fakes;
 mod nights;

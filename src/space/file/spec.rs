@@ -14,6 +14,10 @@ use crate::error::{Error, Result};
 /// The format number of space files that this version reads.
 const FORMAT: u32 = 1;
 
+fn format() -> u32 {
+    FORMAT
+}
+
 /// All keys of a space file, for suggestions.
 pub const SPACE_KEYS: &[&str] = &[
     "format",
@@ -234,7 +238,8 @@ pub struct ConstraintSpec {
 /// A space file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpaceFile {
-    /// The format's number.
+    /// The format's number; this version's where left out.
+    #[serde(default = "format")]
     pub format: u32,
     /// Knobs by name.
     #[serde(default)]
