@@ -7,14 +7,15 @@ RESULTS ?= results
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help tune test lint bench setup setup-dev
+.PHONY: help tune test lint bench evidence setup setup-dev
 
 help:
 	@printf '%s\n' \
 		'make tune    set up this machine, build, and run a study of about 15 minutes ($(STUDY))' \
 		'make test    set up this machine and run every test' \
 		'make lint    format, clippy, docs, licences and advisories, shell scripts' \
-		'make bench   criterion benches of the hot paths'
+		'make bench   criterion benches of the hot paths' \
+		'make evidence PART=quick   measure again what the README claims; without PART the list of parts'
 
 setup:
 	@scripts/setup.sh
@@ -38,3 +39,8 @@ lint: setup-dev
 bench: setup
 	@. scripts/env.sh
 	cargo bench --locked
+
+evidence: setup-dev
+	@. scripts/env.sh
+	cargo build --locked --release
+	scripts/evidence/run.sh $(PART) $(SEED)

@@ -60,6 +60,8 @@ missing_packages() { # missing_packages apt|dnf: names, one a line
     fi
     # One test records the system calls of a trial; it skips itself where this is missing.
     if [ "$want_dev" = yes ] && ! have strace; then echo strace; fi
+    # The evidence parts read reports with it.
+    if [ "$want_dev" = yes ] && ! have jq; then echo jq; fi
 }
 
 install_with_apt() {
