@@ -138,7 +138,7 @@ impl TrialRunner {
                     .iter()
                     .any(|knob| knob.variables().contains(&name))
             },
-        );
+        )?;
         let cgroups = match cgroup.map(Cgroup::join_files) {
             None => Vec::new(),
             Some(Ok(files)) => files,

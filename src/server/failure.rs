@@ -3,7 +3,7 @@
 //! The *first* error line decides: a bad InnoDB number ends in "Unknown/unsupported storage engine" or even in "unknown
 //! variable" (seen on MariaDB 10.3 and 10.11).
 
-use super::private_cnf::canonical;
+use crate::space::isolation::canonical;
 use crate::trial::{Cause, CauseKind, Outcome, Warning};
 
 /// How a server process ended, and what the host saw.

@@ -5,21 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::data_dir::{create, tree};
+use super::data_files::GEOMETRY;
 use super::instance::read_log;
 use super::strip::is_stripped;
 use super::template::TemplateSpec;
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Guardian, Output, Spawn, Storage, processes_in};
+use crate::space::isolation::reason_to_refuse;
 use crate::units::Bytes;
-
-/// Settings that are fixed when a data directory is made.
-const GEOMETRY: [&str; 5] = [
-    "innodb_page_size",
-    "innodb_data_file_path",
-    "innodb_undo_tablespaces",
-    "innodb_checksum_algorithm",
-    "lower_case_table_names",
-];
 
 /// How long what the installer left may take to be gone once killed.
 const KILL_DEADLINE: Duration = Duration::from_secs(60);
@@ -60,6 +53,11 @@ pub(super) async fn install(
         .iter()
         .filter(|(name, _)| GEOMETRY.contains(&name.as_str()))
     {
+        if let Some(reason) = reason_to_refuse(name, value) {
+            return Err(Error::input(format!(
+                "{name} = {value} is not given to an installer: {reason}"
+            )));
+        }
         spawn = spawn.arg(format!("--{name}={value}"));
     }
     let mut child = spawn

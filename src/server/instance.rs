@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
+use super::arguments::danger;
 use super::client::{Client, ClientError};
 use super::socket_dir::SocketDir;
 use crate::error::{Error, IoContext, Result};
@@ -96,6 +97,13 @@ impl Instance {
         guardian: Option<&Guardian>,
         deadline: Duration,
     ) -> Result<Self, StartFailure> {
+        for argument in &spec.args {
+            if let Some(why) = danger(argument) {
+                return Err(
+                    Error::input(format!("a private server is not started with {argument}: {why}")).into(),
+                );
+            }
+        }
         let cnf = spec.folder.join(CNF_NAME);
         write_cnf(&cnf, &spec.cnf, spec.run_as.as_ref())?;
         let log_path = spec.folder.join(LOG_NAME);

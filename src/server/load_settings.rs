@@ -141,7 +141,8 @@ const SHAPES_THE_LOAD: &[&str] = &[
     "wait_timeout",
 ];
 
-/// Families whose settings shape the load, apart from what [`reason_to_drop`] names and values that hold a path.
+/// Families whose settings shape the load, apart from what
+/// [`reason_to_keep_out`](crate::space::isolation::reason_to_keep_out) names and values that hold a path.
 const FAMILIES: &[&str] = &[
     "innodb_",
     "aria_",
@@ -150,81 +151,6 @@ const FAMILIES: &[&str] = &[
     "optimizer_",
     "connection_memory_",
 ];
-
-/// What begins with one of these never reaches a private server, and why.
-const DROPPED_FAMILIES: &[(&str, &str)] = &[
-    ("wsrep", "it would join production's cluster"),
-    ("report_", "it would register at a primary"),
-    ("replicate_", "it belongs to a replica"),
-    ("slave_", "it belongs to a replica"),
-    ("replica_", "it belongs to a replica"),
-    ("relay_", "it belongs to a replica"),
-    ("master_", "it belongs to a replica"),
-    ("rpl_semi_sync", "it belongs to replication"),
-    ("group_replication", "it would join production's group"),
-    ("plugin_load", "a private server loads no plugins"),
-    ("early_plugin_load", "a private server loads no plugins"),
-    ("init_", "it runs statements"),
-    ("ssl", "it names files of production"),
-    ("tls", "it names files of production"),
-    ("admin_", "it opens an address"),
-    ("mysqlx_", "it opens an address"),
-    ("innodb_encrypt", "it needs production's keys"),
-    ("innodb_buffer_pool_load", "a trial starts cold"),
-    ("innodb_buffer_pool_dump", "a trial starts cold"),
-    ("innodb_buffer_pool_filename", "it names a file"),
-    ("innodb_force_", "it is for repairs"),
-    ("innodb_monitor", "it is for diagnosis"),
-    ("innodb_ft_aux_table", "it names a table"),
-    ("innodb_ft_server_stopword_table", "it names a table"),
-    ("innodb_ft_user_stopword_table", "it names a table"),
-    ("innodb_read_only", "the load writes"),
-];
-
-/// Single settings that never reach a private server, and why.
-const DROPPED: &[(&str, &str)] = &[
-    ("port", "it opens an address"),
-    ("bind_address", "it opens an address"),
-    ("extra_port", "it opens an address"),
-    ("proxy_protocol_networks", "it opens an address"),
-    ("basedir", "it names a folder of production"),
-    ("chroot", "it names a folder of production"),
-    (
-        "log_bin_index",
-        "the private server's binary log lies in its own data directory",
-    ),
-    (
-        "log_bin_basename",
-        "the private server's binary log lies in its own data directory",
-    ),
-    ("innodb_data_home_dir", "it names a folder of production"),
-    ("innodb_log_group_home_dir", "it names a folder of production"),
-    ("innodb_undo_directory", "it names a folder of production"),
-    ("innodb_temp_data_file_path", "it names files of production"),
-    ("innodb_tmpdir", "it names a folder of production"),
-    ("innodb_directories", "it names folders of production"),
-    ("innodb_doublewrite_dir", "it names a folder of production"),
-    ("read_only", "the load writes"),
-    ("super_read_only", "the load writes"),
-    (
-        "skip_grant_tables",
-        "it changes what a statement costs and is unsafe",
-    ),
-    ("user", "a private server has its own"),
-];
-
-/// Why a setting (canonical name) never reaches a private server; none where nothing speaks against it.
-pub(super) fn reason_to_drop(name: &str) -> Option<&'static str> {
-    DROPPED
-        .iter()
-        .find(|(dropped, _)| *dropped == name)
-        .or_else(|| {
-            DROPPED_FAMILIES
-                .iter()
-                .find(|(family, _)| name.starts_with(family))
-        })
-        .map(|(_, reason)| *reason)
-}
 
 /// Whether a setting (canonical name) is on the reviewed list.
 pub(super) fn is_capacity_or_load(name: &str) -> bool {

@@ -1,7 +1,9 @@
 //! The private server of a trial: found, started, asked, ended; the template it starts from.
 
+mod arguments;
 mod client;
 mod data_dir;
+mod data_files;
 mod detect;
 mod facts;
 mod failure;
@@ -17,13 +19,16 @@ mod user;
 mod variables;
 
 pub use crate::space::Flavor;
+pub use crate::space::isolation::canonical;
+pub use arguments::checked_arguments;
 pub use client::{Client, ClientError, TextRow};
 pub use data_dir::{TRIAL_MARKER, data_size, remove as remove_data};
+pub use data_files::{DATA_FILE_PATH, GEOMETRY, data_files_size, own_data_files};
 pub use detect::{ServerBinary, Version};
 pub use facts::{scratch, server_facts};
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
 pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure};
-pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, canonical, private_cnf};
+pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, private_cnf};
 pub use reset::{Backend, ResetDone, reset, supports_reflink, supports_reflink_in};
 pub use socket_dir::SocketDir;
 pub use template::{Marker, Source, Template, TemplateSpec, fresh_server_id};

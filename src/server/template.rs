@@ -174,11 +174,12 @@ impl Making {
             server_id: fresh_server_id(),
         };
         let mut settings = spec.settings.clone();
-        if users {
-            settings.insert("skip_grant_tables".into(), "ON".into());
-        }
         settings.entry("log_bin".into()).or_insert_with(|| "OFF".into());
-        let cnf = private_cnf(spec.server.flavor, &placement, &[], &settings, |_| true).text;
+        let mut cnf = private_cnf(spec.server.flavor, &placement, &[], &settings, |_| true)?.text;
+        if users {
+            // Until the copy of the user's accounts has one of ours.
+            cnf.push_str("skip_grant_tables = ON\n");
+        }
         let instance = InstanceSpec {
             binary: spec.server.path.clone(),
             cnf,

@@ -8,9 +8,11 @@ use crate::error::{Error, Problem, Result};
 use crate::host::{Guardian, Storage};
 use crate::mycnf::{self, Dialect, Files, Unread};
 use crate::server::{
-    Death, Dropped, Instance, InstanceSpec, Placement, ServerBinary, ServerUser, Setting, SocketDir, Source,
-    StartFailure, Template, TemplateSpec, classify_death, fresh_server_id, private_cnf, reset, scratch,
+    DATA_FILE_PATH, Death, Dropped, GEOMETRY, Instance, InstanceSpec, Placement, ServerBinary, ServerUser,
+    Setting, SocketDir, Source, StartFailure, Template, TemplateSpec, classify_death, data_files_size,
+    fresh_server_id, own_data_files, private_cnf, reset, scratch,
 };
+use crate::space::isolation::reason_to_refuse;
 use crate::space::{Flavor, ServerFacts, Value, redo_size};
 use crate::units::Bytes;
 
@@ -112,7 +114,7 @@ pub fn read_settings(file: &Path, facts: &ServerFacts) -> Result<(Vec<Setting>, 
         ));
     }
     let known = |name: &str| facts.variables.contains_key(name);
-    let settings = parsed
+    let settings: Vec<Setting> = parsed
         .settings
         .iter()
         .filter(|setting| setting.read)
@@ -129,6 +131,7 @@ pub fn read_settings(file: &Path, facts: &ServerFacts) -> Result<(Vec<Setting>, 
             }
         })
         .collect();
+    check_geometry(&settings)?;
     Ok((
         settings,
         parsed
@@ -237,7 +240,7 @@ pub async fn run_settings(
     // Whatever the server knows and the list of harmful settings does not name may be a knob of some space.
     let cnf = private_cnf(binary.flavor, &placement, settings, &BTreeMap::new(), |name| {
         facts.variables.contains_key(name)
-    });
+    })?;
     let spec = InstanceSpec {
         binary: binary.path.clone(),
         cnf: cnf.text,
@@ -276,31 +279,61 @@ fn enough_space(settings: &[Setting], folder: &Path) -> Result<()> {
             folder.display()
         ))
     })?;
-    if redo.0.saturating_add(EMPTY_DATA.0) <= storage.free.0 {
+    let files = settings
+        .iter()
+        .rfind(|setting| setting.name == DATA_FILE_PATH)
+        .and_then(|setting| setting.value.as_deref())
+        .map_or(Bytes(0), data_files_size);
+    // The template and a copy of it.
+    let data = EMPTY_DATA.0.saturating_add(files.0.saturating_mul(2));
+    if redo.0.saturating_add(data) <= storage.free.0 {
         return Ok(());
     }
+    let kind = if files > redo { "data files" } else { "redo log" };
     Err(Error::host(format!(
-        "the baseline's redo log of {} does not fit: {} are free on {} ({})",
-        redo.human(),
+        "the baseline's {kind} of {} do not fit: {} are free on {} ({})",
+        redo.max(files).human(),
         storage.free.human(),
         storage.mount_point,
         storage.file_system
     ))
-    .next("free space there, choose another disk with --results, or make innodb_log_file_size smaller"))
+    .next("free space there, choose another disk with --results, or make innodb_log_file_size or innodb_data_file_path smaller"))
+}
+
+/// Refuses a geometry that no private server can have, with its line.
+fn check_geometry(settings: &[Setting]) -> Result<()> {
+    for setting in settings {
+        let value = setting.value.as_deref().unwrap_or_default();
+        let why = match setting.name.as_str() {
+            DATA_FILE_PATH => own_data_files(value).err(),
+            name if GEOMETRY.contains(&name) => reason_to_refuse(name, value).map(str::to_owned),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(
+                Error::input(format!("{} = {value} cannot be tried: {why}", setting.name))
+                    .at(setting.place.clone())
+                    .next("give a copy of the my.cnf as [server] baseline in which this line is changed or left out"),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Settings of the baseline that are fixed when a data directory is made.
 pub(super) fn geometry(settings: &[Setting]) -> BTreeMap<String, String> {
-    const GEOMETRY: [&str; 4] = [
-        "innodb_page_size",
-        "innodb_data_file_path",
-        "innodb_undo_tablespaces",
-        "lower_case_table_names",
-    ];
     settings
         .iter()
         .filter(|setting| GEOMETRY.contains(&setting.name.as_str()))
-        .filter_map(|setting| Some((setting.name.clone(), setting.value.clone()?)))
+        .filter_map(|setting| {
+            let value = setting.value.as_deref()?;
+            let own = if setting.name == DATA_FILE_PATH {
+                own_data_files(value).ok()?
+            } else {
+                value.to_owned()
+            };
+            Some((setting.name.clone(), own))
+        })
         .collect()
 }
 

@@ -12,7 +12,9 @@ use super::{Baseline, Frozen, StudyFolder, StudySource, frozen, host};
 use crate::error::{Error, Result};
 use crate::host::{Fingerprint, Guardian};
 use crate::night::{Event, Events};
-use crate::server::{ServerBinary, ServerUser, Source, Template, TemplateSpec, server_facts};
+use crate::server::{
+    ServerBinary, ServerUser, Source, Template, TemplateSpec, checked_arguments, server_facts,
+};
 use crate::space::{
     Configuration, DurabilityClass, DurabilityRule, LeftOut, MachineClass, Resolution, ResolveInputs,
     ServerFacts, Space, embedded,
@@ -20,7 +22,7 @@ use crate::space::{
     resolve,
 };
 use crate::strategy::Strategy;
-use crate::study::{Durability, Objective, Surroundings};
+use crate::study::{Document, Durability, Objective, Surroundings};
 use crate::workload::{Endpoint, Workload};
 
 /// Limit for each of installing, starting and shutting down while a template is made.
@@ -135,19 +137,22 @@ pub async fn resolve_study(
     if let Some(server) = server {
         server.clone_into(&mut source.study.server.binary);
     }
-    let study = &source.study;
-    let objective = study.objective()?;
+    let objective = source.study.objective()?;
     let strategy = host::strategy(&source)?;
     let workload = host::workload(&source)?;
     workload.preflight().await.map_err(|error| match error {
         error @ Error::Input(_) => error.at(format!("{}, [workload]", source.name)),
         error => error,
     })?;
-    let binary = ServerBinary::find(&study.server.binary).await?;
+    let binary = ServerBinary::find(&source.study.server.binary).await?;
     let environment = Fingerprint::read(folder);
     let class = match frozen {
-        Some(frozen) if frozen.class.name == study.hardware.class => MachineClass {
-            connections: study.hardware.connections.and_then(|n| u32::try_from(n).ok()),
+        Some(frozen) if frozen.class.name == source.study.hardware.class => MachineClass {
+            connections: source
+                .study
+                .hardware
+                .connections
+                .and_then(|n| u32::try_from(n).ok()),
             ..frozen.class.clone()
         },
         _ => host::machine_class(&source, &environment)?,
@@ -161,6 +166,8 @@ pub async fn resolve_study(
             server_facts(&binary, folder, Some(guardian)).await?
         }
     };
+    source.study.server.args = arguments(&source, &facts)?;
+    let study = &source.study;
     let baseline = baseline(&source, &binary, &facts, folder, guardian, frozen, events).await?;
     let Resolution {
         space,
@@ -199,6 +206,23 @@ pub async fn resolve_study(
         workload,
         strategy,
         source,
+    })
+}
+
+/// The study's start-up arguments in one spelling; what could undo the server's isolation is refused.
+fn arguments(source: &StudySource, facts: &ServerFacts) -> Result<Vec<String>> {
+    let args = &source.study.server.args;
+    checked_arguments(args, |name| facts.variables.contains_key(name)).map_err(|(index, why)| {
+        let place = ["server", "args", &index.to_string()];
+        let argument = args.get(index).map_or("", String::as_str);
+        Error::input(format!(
+            "the private server is not started with {argument}: {why}"
+        ))
+        .at(format!(
+            "{}, [server] args",
+            Document::new(&source.text, &source.name).place(&place)
+        ))
+        .next("take it out of args")
     })
 }
 

@@ -9,6 +9,7 @@ mod encode;
 pub mod expr;
 pub mod file;
 mod hardware;
+pub mod isolation;
 mod knob;
 mod memory;
 mod permit;

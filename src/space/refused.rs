@@ -1,5 +1,7 @@
 //! Variables that are never tuned, and those that are only with the user's explicit permission.
 
+use super::isolation::reason_to_keep_out;
+
 /// How a variable is kept out of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
@@ -109,7 +111,7 @@ const GUARDED: &[(&str, Guard, &str)] = &[
     ("gtid_strict_mode", Guard::Pinned, IDENTITY),
     ("gtid_domain_id", Guard::Pinned, IDENTITY),
     ("enforce_gtid_consistency", Guard::Pinned, IDENTITY),
-    ("server_id", Guard::Pinned, IDENTITY),
+    ("server_id", Guard::Refused, INSTANCE),
     ("tx_isolation", Guard::Pinned, RESULTS),
     ("transaction_isolation", Guard::Pinned, RESULTS),
     ("max_connections", Guard::Capacity, CAPACITY),
@@ -134,6 +136,7 @@ pub fn guard(variable: &str) -> Option<(Guard, &'static str)> {
         .iter()
         .find(|(guarded, ..)| *guarded == name)
         .map(|(_, guard, reason)| (*guard, *reason))
+        .or_else(|| reason_to_keep_out(&name).map(|reason| (Guard::Refused, reason)))
 }
 
 /// All words that `allow` may hold.

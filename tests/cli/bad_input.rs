@@ -199,3 +199,50 @@ fn another_database_server_on_the_host_is_a_reason_not_to_start() {
     );
     assert!(!bench.bin().join("runs").exists(), "a load was started");
 }
+
+#[test]
+fn an_argument_that_leads_to_production_is_refused_with_its_line() {
+    for argument in [
+        "--datadir=/var/lib/mysql",
+        "--data=/var/lib/mysql",
+        "--event-scheduler=ON",
+        "-P3306",
+    ] {
+        let study = Study {
+            server: format!("binary = \"mariadbd\"\nargs = [\"{argument}\"]"),
+            ..Study::default()
+        };
+        refused(
+            &Bench::new(""),
+            &study,
+            2,
+            &[argument, "study.toml:7:9", "[server] args"],
+        );
+    }
+}
+
+#[test]
+fn a_system_tablespace_on_a_raw_device_is_refused_with_its_line() {
+    let bench = Bench::new("");
+    bench.write(
+        "my.cnf",
+        "[mysqld]\nkey_buffer_size = 8M\ninnodb_data_file_path = /dev/sdb1:3Gnewraw\n",
+    );
+    let study = Study {
+        server: "binary = \"mariadbd\"\nbaseline = \"my.cnf\"".to_owned(),
+        ..Study::default()
+    };
+    refused(&bench, &study, 2, &["raw device", "my.cnf:3", "/dev/sdb1"]);
+}
+
+#[test]
+fn a_knob_that_would_undo_the_servers_isolation_is_refused() {
+    let mut study = Study::default();
+    study.space += "\n[space.knob.event_scheduler]\nvalues = [\"OFF\", \"ON\"]";
+    refused(
+        &Bench::new(""),
+        &study,
+        2,
+        &["event_scheduler", "never tuned", "study.toml"],
+    );
+}

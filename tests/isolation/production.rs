@@ -141,7 +141,9 @@ async fn enable_events(server: &ServerBinary, user: &ServerUser, data: &Path, fo
     };
     let spec = InstanceSpec {
         binary: server.path.clone(),
-        cnf: private_cnf(server.flavor, &placement, &[], &BTreeMap::new(), |_| true).text,
+        cnf: private_cnf(server.flavor, &placement, &[], &BTreeMap::new(), |_| true)
+            .unwrap()
+            .text,
         folder: folder.to_owned(),
         socket,
         run_as: user.run_as.clone(),

@@ -112,7 +112,9 @@ impl Bench {
             .collect();
         InstanceSpec {
             binary: self.server.path.clone(),
-            cnf: private_cnf(self.server.flavor, &placement, &[], &settings, |_| true).text,
+            cnf: private_cnf(self.server.flavor, &placement, &[], &settings, |_| true)
+                .unwrap()
+                .text,
             folder,
             socket,
             run_as: self.user.run_as.clone(),

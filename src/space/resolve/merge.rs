@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::Value;
 use super::super::file::{EnumValues, KnobSpec, closest};
 use super::run::Inputs;
 use crate::error::{Error, Result};
@@ -36,6 +37,38 @@ impl Merged {
             return names;
         }
         vec![self.name.as_str()]
+    }
+
+    /// Texts it may write, each with its variable.
+    pub(super) fn texts(&self) -> Vec<(&str, String)> {
+        let mut all = Vec::new();
+        if let Some(writes) = &self.spec.writes {
+            for (name, quantity) in writes {
+                if let Some(Value::Text(text)) = quantity.0.as_literal() {
+                    all.push((name.as_str(), text.clone()));
+                }
+            }
+        }
+        match &self.spec.values {
+            Some(EnumValues::Table(values)) => {
+                let writes = values.values().flat_map(|value| &value.writes);
+                all.extend(writes.map(|(name, value)| (name.as_str(), value.to_string())));
+            }
+            Some(EnumValues::List(words)) => {
+                let name = |variable| words.iter().map(move |word| (variable, word.clone()));
+                all.extend(self.variables().into_iter().flat_map(name));
+            }
+            None => {}
+        }
+        if matches!(self.spec.values, Some(EnumValues::Table(_))) {
+            // `fix` and `default` are words of the knob's own then.
+            return all;
+        }
+        let single = self.spec.default.iter().chain(&self.spec.fix);
+        for value in single.chain(self.spec.special.iter().flatten()) {
+            all.push((self.name.as_str(), value.to_string()));
+        }
+        all
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod bounds;
 mod feasible;
+#[cfg(test)]
+mod isolation_tests;
 mod knob;
 mod merge;
 mod names;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::Knob;
 use super::super::expr::Expr;
 use super::super::file::{ConstraintSpec, closest};
+use super::super::isolation::reason_to_refuse;
 use super::super::refused::{Guard, guard, permissions};
 use super::merge::Merged;
 use super::run::Work;
@@ -55,6 +56,24 @@ pub(super) fn check_permissions(work: &Work<'_>) -> Result<()> {
                 }
                 _ => {}
             }
+        }
+        // What other programs take for a value is theirs.
+        if work.inputs.server.is_some() {
+            check_texts(merged)?;
+        }
+    }
+    Ok(())
+}
+
+/// No value that would lead a private server out of its folder.
+fn check_texts(merged: &Merged) -> Result<()> {
+    for (variable, text) in merged.texts() {
+        if let Some(reason) = reason_to_refuse(variable, &text) {
+            return Err(
+                Error::input(format!("{variable} = {text} is never tried: {reason}"))
+                    .at(merged.place())
+                    .next("take the value out of the space"),
+            );
         }
     }
     Ok(())

@@ -22,9 +22,9 @@ fn server(version: &str) -> ServerFacts {
     serde_json::from_str(text).unwrap()
 }
 
-struct Case {
+pub(super) struct Case {
     files: Vec<NamedFile>,
-    knobs: BTreeMap<String, KnobSpec>,
+    pub(super) knobs: BTreeMap<String, KnobSpec>,
     class: MachineClass,
     server: Option<ServerFacts>,
     baseline: BTreeMap<String, String>,
@@ -33,7 +33,7 @@ struct Case {
 }
 
 impl Case {
-    fn shipped(version: &str, class: &str) -> Self {
+    pub(super) fn shipped(version: &str, class: &str) -> Self {
         Self {
             files: families(&family_names()).unwrap(),
             knobs: BTreeMap::new(),
@@ -58,7 +58,7 @@ impl Case {
         self
     }
 
-    fn resolve(&self) -> Result<Resolution> {
+    pub(super) fn resolve(&self) -> Result<Resolution> {
         resolve(Inputs {
             files: &self.files,
             knobs: &self.knobs,
@@ -76,7 +76,7 @@ impl Case {
         self.resolve().unwrap().space
     }
 
-    fn error(&self) -> String {
+    pub(super) fn error(&self) -> String {
         self.resolve().unwrap_err().to_string()
     }
 }
