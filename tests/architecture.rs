@@ -44,6 +44,7 @@ const EDGES: [(&str, &[&str]); 22] = [
             "night::Events",
             "night::Listener",
             "night::event",
+            "stats",
             "trial",
             "plan",
             "strategy",

@@ -7,6 +7,7 @@ use super::{Global, output};
 use crate::error::Result;
 use crate::plan::{Next, State, expected_left, next, standing};
 use crate::setup::is_gone;
+use crate::stats::Interval;
 
 /// Where a study stands.
 #[derive(Debug, Serialize)]
@@ -26,7 +27,7 @@ struct Status {
     metric: String,
     best_trial: Option<u64>,
     best: Option<f64>,
-    ratio: Option<[f64; 3]>,
+    ratio: Option<Interval>,
     verdict: Option<String>,
 }
 
@@ -109,8 +110,14 @@ fn text(status: &Status) -> String {
         minutes(status.left_seconds)
     ));
     if let (Some(trial), Some(best)) = (status.best_trial, status.best) {
-        let ratio = status.ratio.map_or_else(String::new, |[point, low, high]| {
-            format!(", x {point:.2} of the baseline (95 % interval {low:.2} to {high:.2}, not confirmed yet)")
+        let ratio = status.ratio.map_or_else(String::new, |ratio| {
+            format!(
+                ", x {:.2} of the baseline ({:.0} % interval {:.2} to {:.2}, not confirmed yet)",
+                ratio.point,
+                100.0 * ratio.level,
+                ratio.low,
+                ratio.high
+            )
         });
         lines.push(format!(
             "  best:   trial {trial}, {} {best:.1}{ratio}",
@@ -129,4 +136,46 @@ fn text(status: &Status) -> String {
 fn minutes(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     humantime::format_duration(std::time::Duration::from_secs(whole)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_believed_gain_is_told_with_the_ends_of_its_interval_in_their_places() {
+        let status = Status {
+            format: 1,
+            study: "night".to_owned(),
+            folder: "results/night".to_owned(),
+            state: "running",
+            ended: 9,
+            measured: 8,
+            running_trial: None,
+            running_purpose: None,
+            spent_seconds: 300.0,
+            budget_seconds: 900.0,
+            left_seconds: 600.0,
+            metric: "tps".to_owned(),
+            best_trial: Some(7),
+            best: Some(900.0),
+            ratio: Some(Interval {
+                point: 1.8,
+                low: 1.1,
+                high: 3.5,
+                level: 0.95,
+            }),
+            verdict: None,
+        };
+        let told = text(&status);
+        assert!(
+            told.contains(
+                "trial 7, tps 900.0, x 1.80 of the baseline (95 % interval 1.10 to 3.50, not confirmed yet)"
+            ),
+            "{told}"
+        );
+        let json = serde_json::to_value(&status).unwrap();
+        assert_eq!(json["ratio"]["point"], 1.8);
+        assert_eq!(json["ratio"]["low"], 1.1);
+    }
 }

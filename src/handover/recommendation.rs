@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::{IoContext as _, Result};
 use crate::mycnf::{Durability, Effect, Gain, Recommended, RecommendedLine, render, rollback};
 use crate::night::now;
-use crate::plan::{Fact, Facts, Inputs, Standing, Verdict};
+use crate::plan::{Fact, Facts, Inputs, Standing, Verdict, VerdictKind};
 use crate::setup::{Frozen, StudyFolder, write_atomically};
 use crate::space::{Configuration, Domain, Space};
 
@@ -22,12 +22,13 @@ impl Recommendation {
     /// What a finished study recommends; none where it recommends the baseline.
     pub fn of_verdict(verdict: &Verdict) -> Option<Self> {
         let best = verdict.best.as_ref()?;
-        let gain = match verdict.gain {
-            Some(ratio) => Gain::Confirmed {
-                ratio,
-                blocks: verdict.blocks,
-            },
-            None => Gain::Believed { ratio: None },
+        let blocks = verdict.blocks;
+        let gain = match (verdict.kind, verdict.gain) {
+            (VerdictKind::Confirmed, Some(ratio)) => Gain::Confirmed { ratio, blocks },
+            (VerdictKind::NotConfirmed, Some(ratio)) => Gain::NotConfirmed { ratio, blocks },
+            (VerdictKind::NoTime, None) => Gain::Untested,
+            // Every other end recommends nothing, whatever was measured on the way.
+            _ => return None,
         };
         Some(Self {
             configuration: best.configuration.clone(),
@@ -44,7 +45,7 @@ impl Recommendation {
         Some(Self {
             configuration: fact.configuration().clone(),
             gain: Gain::Believed {
-                ratio: standing.ratio.map(|[point, _, _]| point),
+                ratio: standing.ratio.map(|ratio| ratio.point),
             },
         })
     }
@@ -139,4 +140,112 @@ pub fn hand_over(
     write_atomically(&folder.drop_in(), &text)?;
     write_atomically(&folder.rollback(), &rollback(&recommended))?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Best, State};
+    use crate::stats::Interval;
+
+    fn ratio(low: f64, point: f64, high: f64) -> Interval {
+        Interval {
+            point,
+            low,
+            high,
+            level: 0.95,
+        }
+    }
+
+    fn verdict(kind: VerdictKind, gain: Option<Interval>) -> Verdict {
+        Verdict {
+            kind,
+            best: Some(Best {
+                trial: 7,
+                configuration: Configuration::new(),
+            }),
+            gain,
+            gain_over_rule: None,
+            rule_note: None,
+            blocks: 5,
+            min_gain: 0.01,
+            run_noise: None,
+            resolution: None,
+            metric: "tps".to_owned(),
+            failures: Vec::new(),
+            detail: None,
+        }
+    }
+
+    fn gain_of(kind: VerdictKind, gain: Option<Interval>) -> Option<Gain> {
+        Recommendation::of_verdict(&verdict(kind, gain)).map(|recommended| recommended.gain)
+    }
+
+    #[test]
+    fn only_a_confirmed_verdict_is_handed_over_as_confirmed() {
+        let seen = ratio(0.98, 1.05, 1.4);
+        assert_eq!(
+            gain_of(VerdictKind::Confirmed, Some(seen)),
+            Some(Gain::Confirmed {
+                ratio: seen,
+                blocks: 5
+            })
+        );
+        assert_eq!(
+            gain_of(VerdictKind::NotConfirmed, Some(seen)),
+            Some(Gain::NotConfirmed {
+                ratio: seen,
+                blocks: 5
+            })
+        );
+        assert_eq!(gain_of(VerdictKind::NoTime, None), Some(Gain::Untested));
+    }
+
+    #[test]
+    fn an_end_that_keeps_the_baseline_hands_nothing_over() {
+        for kind in [
+            VerdictKind::BaselineIsBest,
+            VerdictKind::BestFailed,
+            VerdictKind::BreaksConstraint,
+            VerdictKind::FinalRefused,
+            VerdictKind::BaselineFailed,
+            VerdictKind::EveryTrialFailed,
+            VerdictKind::HostProblem,
+            VerdictKind::LoadSetup,
+        ] {
+            assert_eq!(gain_of(kind, Some(ratio(1.2, 1.5, 1.9))), None, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_believed_is_the_point_of_its_interval() {
+        let job = crate::plan::Job {
+            purpose: crate::plan::Purpose::Explore,
+            configuration: Configuration::new(),
+            length: crate::plan::Length {
+                warmup_cap: 1.0,
+                measure_min: 1.0,
+                measure_max: 1.0,
+            },
+            why: String::new(),
+            model: None,
+            host: None,
+        };
+        let facts = Facts {
+            jobs: vec![Fact {
+                number: 7,
+                job,
+                state: State::Open,
+            }],
+        };
+        let standing = Standing {
+            trial: 7,
+            configuration: Configuration::new(),
+            value: 900.0,
+            ratio: Some(ratio(1.1, 1.8, 3.5)),
+            is_baseline: false,
+        };
+        let recommended = Recommendation::of_standing(&standing, &facts).unwrap();
+        assert_eq!(recommended.gain, Gain::Believed { ratio: Some(1.8) });
+    }
 }

@@ -57,7 +57,16 @@ pub enum Gain {
         /// In how many blocks.
         blocks: u32,
     },
-    /// Not confirmed yet; what the search believes, where it believes something.
+    /// The confirmation was made and its interval does not clear the threshold: no claim.
+    NotConfirmed {
+        /// The ratio with its interval.
+        ratio: Interval,
+        /// In how many blocks.
+        blocks: u32,
+    },
+    /// The study ended without a confirmation: no claim.
+    Untested,
+    /// The study goes on: not confirmed yet; what the search believes, where it believes something.
     Believed {
         /// The ratio; none where none can be told.
         ratio: Option<f64>,
@@ -151,6 +160,14 @@ fn gain(gain: &Gain, metric: &str) -> String {
             Some(text) => format!("{metric} {text} against the baseline, in {blocks} paired blocks"),
             None => format!("{metric} not measurable in {blocks} paired blocks"),
         },
+        Gain::NotConfirmed { ratio, blocks } => {
+            let seen = interval(ratio).unwrap_or_else(|| "not measurable".to_owned());
+            format!(
+                "NOT CONFIRMED: {metric} {seen} against the baseline, in {blocks} paired blocks; the interval does not \
+                 clear the threshold"
+            )
+        }
+        Gain::Untested => "NOT CONFIRMED: no time was left for it".to_owned(),
         Gain::Believed { ratio } => match ratio.filter(|ratio| ratio.is_finite()) {
             Some(ratio) => format!("{metric} × {ratio:.2} believed by the search, NOT confirmed"),
             None => "not known yet".to_owned(),
@@ -160,8 +177,7 @@ fn gain(gain: &Gain, metric: &str) -> String {
 
 /// `× 1.92 (95 % interval 1.75 to 2.11)`; none where a number is not finite.
 fn interval(ratio: &Interval) -> Option<String> {
-    let all = [ratio.point, ratio.low, ratio.high, ratio.level];
-    all.iter().all(|x| x.is_finite()).then(|| {
+    ratio.is_finite().then(|| {
         format!(
             "× {:.2} ({:.0} % interval {:.2} to {:.2})",
             ratio.point,

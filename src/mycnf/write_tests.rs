@@ -102,6 +102,20 @@ fn an_unconfirmed_gain_is_called_so_and_no_number_is_ever_not_finite() {
     let mut recommended = recommended(vec![line("a", 1_i64, false)]);
     recommended.gain = Gain::Believed { ratio: Some(1.3) };
     assert!(render(&recommended).contains("NOT confirmed"));
+    recommended.gain = Gain::NotConfirmed {
+        ratio: Interval {
+            point: 1.05,
+            low: 0.98,
+            high: 1.4,
+            level: 0.95,
+        },
+        blocks: 5,
+    };
+    assert!(render(&recommended).contains(
+        "# gain:        NOT CONFIRMED: tps × 1.05 (95 % interval 0.98 to 1.40) against the baseline, in 5 paired blocks"
+    ));
+    recommended.gain = Gain::Untested;
+    assert!(render(&recommended).contains("# gain:        NOT CONFIRMED: no time was left for it\n"));
     recommended.gain = Gain::Confirmed {
         ratio: Interval {
             point: f64::NAN,

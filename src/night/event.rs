@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::plan::Job;
+use crate::stats::Interval;
 use crate::strategy::TrialNumber;
 use crate::trial::{Phase, Second};
 
@@ -89,8 +90,8 @@ pub enum Event {
         best_trial: TrialNumber,
         /// Its objective, believed mean.
         best: f64,
-        /// Ratio of best to baseline (improvement above 1) with the ends of its 95 % interval from run noise, as point, low, high; none where it cannot be told.
-        ratio: Option<[f64; 3]>,
+        /// Ratio of best to baseline (improvement above 1) with its interval from run noise; none where it cannot be told.
+        ratio: Option<Interval>,
     },
     /// Something a person should know.
     Warning {

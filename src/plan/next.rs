@@ -291,6 +291,7 @@ fn final_start(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
         Some((_, outcome)) if outcome.measurement().is_some() => Next::Done(verdict),
         Some((number, outcome)) => {
             verdict.kind = VerdictKind::FinalRefused;
+            verdict.best = None;
             verdict.detail = Some(format!(
                 "trial {number}: {}",
                 outcome.reason().unwrap_or_default()

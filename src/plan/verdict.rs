@@ -54,7 +54,7 @@ pub struct Best {
 pub struct Verdict {
     /// How it ended.
     pub kind: VerdictKind,
-    /// The best configuration other than the baseline, confirmed or not; none where there is none to hand over.
+    /// The configuration to hand over, confirmed or not; none where the baseline is to be kept.
     pub best: Option<Best>,
     /// Ratio of the best to the baseline, improvement above 1, from confirmation blocks alone.
     pub gain: Option<Interval>,
@@ -119,8 +119,10 @@ impl Verdict {
         } else {
             Some("not compared: the rule of thumb is the best itself or the baseline, failed, or there was no time".to_owned())
         };
+        // What the confirmation saw to be no better than the baseline is nothing to hand over.
+        let seen_better = gain.is_some_and(|gain| gain.point > 1.0);
         let mut verdict = Self::new(inputs, facts, kind, broken);
-        if kind != VerdictKind::BreaksConstraint {
+        if kind != VerdictKind::BreaksConstraint && seen_better {
             verdict.best = stand.best().map(|configuration| Best {
                 trial: stand.design.trial,
                 configuration: configuration.clone(),
@@ -173,10 +175,15 @@ impl Verdict {
                 )
             }
             VerdictKind::NotConfirmed => format!(
-                "no gain of more than {:.1} % over the baseline was confirmed: {} in {} blocks",
+                "no gain of more than {:.1} % over the baseline was confirmed: {} in {} blocks{}",
                 100.0 * self.min_gain,
                 gain(),
-                self.blocks
+                self.blocks,
+                if self.best.is_some() {
+                    ""
+                } else {
+                    ": keep the baseline"
+                }
             ),
             VerdictKind::BaselineIsBest => {
                 "nothing measured was better than the baseline: keep it".to_owned()
@@ -191,7 +198,10 @@ impl Verdict {
                     gain()
                 )
             }
-            VerdictKind::FinalRefused => "the server does not start with the final my.cnf".to_owned(),
+            VerdictKind::FinalRefused => {
+                "the server does not start with the final my.cnf, so none is handed over: keep the baseline"
+                    .to_owned()
+            }
             VerdictKind::BaselineFailed => "the baseline itself does not run".to_owned(),
             VerdictKind::EveryTrialFailed => "every candidate failed: nothing to compare".to_owned(),
             VerdictKind::HostProblem => "this host cannot run the trials".to_owned(),

@@ -51,15 +51,15 @@ impl Conclusion {
                 ..Self::default()
             };
         };
-        let ratio = standing.ratio.filter(|ratio| ratio.iter().all(|x| x.is_finite()));
+        let ratio = standing.ratio.filter(Interval::is_finite);
         let text = match ratio {
             _ if standing.is_baseline => "the baseline is believed best so far".to_owned(),
-            Some([point, low, high]) => format!(
+            Some(ratio) => format!(
                 "trial {} is believed best so far: × {} ({} to {}) against the baseline, not confirmed",
                 standing.trial,
-                number(point),
-                number(low),
-                number(high)
+                number(ratio.point),
+                number(ratio.low),
+                number(ratio.high)
             ),
             None => format!("trial {} is believed best so far, not confirmed", standing.trial),
         };

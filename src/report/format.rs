@@ -54,16 +54,9 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Whether every number of an interval is finite.
-pub(super) fn is_finite(interval: &Interval) -> bool {
-    [interval.point, interval.low, interval.high, interval.level]
-        .iter()
-        .all(|x| x.is_finite())
-}
-
 /// A ratio with its interval, e.g. `× 1.92 (95 % interval 1.75 to 2.11)`.
 pub(super) fn ratio(interval: Option<&Interval>) -> String {
-    match interval.filter(|interval| is_finite(interval)) {
+    match interval.filter(|interval| interval.is_finite()) {
         Some(interval) => format!(
             "× {} ({:.0} % interval {} to {})",
             number(interval.point),

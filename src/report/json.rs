@@ -2,7 +2,6 @@
 
 use serde_json::{Value as Json, json};
 
-use super::format::is_finite;
 use super::view::{Change, View};
 use crate::plan::Arm;
 use crate::stats::Interval;
@@ -74,7 +73,7 @@ pub(super) fn finite(x: Option<f64>) -> Option<f64> {
 
 /// An interval; `null` where one of its numbers is not finite.
 pub(super) fn interval(of: Option<&Interval>) -> Json {
-    match of.filter(|of| is_finite(of)) {
+    match of.filter(|of| of.is_finite()) {
         Some(of) => json!({ "point": of.point, "low": of.low, "high": of.high, "level": of.level }),
         None => Json::Null,
     }

@@ -174,7 +174,12 @@ fn what_is_only_believed_is_called_so() {
         trial: 3,
         configuration: configuration(512),
         value: 210.0,
-        ratio: Some([2.0, 1.5, 2.6]),
+        ratio: Some(Interval {
+            point: 2.0,
+            low: 1.5,
+            high: 2.6,
+            level: 0.95,
+        }),
         is_baseline: false,
     };
     let told = Conclusion::believed(Some(&standing));

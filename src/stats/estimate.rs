@@ -23,3 +23,12 @@ pub struct Interval {
     /// Confidence, e.g. 0.95.
     pub level: f64,
 }
+
+impl Interval {
+    /// Whether every number of it is finite.
+    pub fn is_finite(&self) -> bool {
+        [self.point, self.low, self.high, self.level]
+            .iter()
+            .all(|x| x.is_finite())
+    }
+}

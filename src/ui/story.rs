@@ -3,6 +3,7 @@
 use super::spark::sparkline;
 use super::words::{duration, number, one_line};
 use crate::night::Event;
+use crate::stats::Interval;
 use crate::strategy::TrialNumber;
 use crate::trial::Phase;
 
@@ -191,13 +192,13 @@ impl Story {
         told(tone, one_line(&text))
     }
 
-    fn stands(&mut self, trial: TrialNumber, best: f64, ratio: Option<[f64; 3]>) {
-        let against = match ratio.filter(|ratio| ratio.iter().all(|x| x.is_finite())) {
-            Some([point, low, high]) => format!(
+    fn stands(&mut self, trial: TrialNumber, best: f64, ratio: Option<Interval>) {
+        let against = match ratio.filter(Interval::is_finite) {
+            Some(ratio) => format!(
                 "× {} ({} to {}) against the baseline, not confirmed",
-                number(point),
-                number(low),
-                number(high)
+                number(ratio.point),
+                number(ratio.low),
+                number(ratio.high)
             ),
             None => "not yet comparable with the baseline".to_owned(),
         };

@@ -3,7 +3,17 @@ use super::*;
 use crate::night::{Event, Listener};
 use crate::plan::{Job, Length, Purpose};
 use crate::space::Configuration;
+use crate::stats::Interval;
 use crate::trial::{Phase, Second};
+
+fn interval(point: f64, low: f64, high: f64) -> Interval {
+    Interval {
+        point,
+        low,
+        high,
+        level: 0.95,
+    }
+}
 
 fn job(purpose: Purpose) -> Job {
     Job {
@@ -83,7 +93,7 @@ pub(super) fn night() -> Vec<Event> {
         Event::Standing {
             best_trial: 1,
             best: 512.3,
-            ratio: Some([1.8, 1.55, 2.09]),
+            ratio: Some(interval(1.8, 1.55, 2.09)),
         },
         Event::TrialStarted {
             trial: 2,
@@ -179,7 +189,7 @@ fn numbers_that_are_not_finite_are_never_shown() {
         Event::Standing {
             best_trial: 1,
             best: f64::NAN,
-            ratio: Some([f64::NAN; 3]),
+            ratio: Some(interval(f64::NAN, f64::NAN, f64::NAN)),
         },
     ] {
         story.on(&event);

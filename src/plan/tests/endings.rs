@@ -224,4 +224,27 @@ fn a_my_cnf_that_the_server_refuses_in_the_end_is_an_error() {
         (verdict.kind, verdict.exit_code()),
         (VerdictKind::FinalRefused, 1)
     );
+    assert_eq!(verdict.best, None, "what does not start is not handed over");
+    let told = verdict.to_string();
+    assert!(
+        told.contains("none is handed over") && told.contains("bad value"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_the_confirmation_saw_to_be_worse_is_not_handed_over() {
+    let (facts, verdict) = Bench::new().run(|number, job| {
+        let noise = 1.0 + 0.01 * (number % 3) as f64;
+        let spell = if job.purpose.name() == "pair" && x_of(job) == 3 {
+            0.5
+        } else {
+            1.0
+        };
+        measured(&[("tps", noise * spell * truth(x_of(job)))])
+    });
+    assert_eq!(verdict.kind, VerdictKind::NotConfirmed);
+    assert!(verdict.gain.unwrap().high < 1.0, "{verdict}");
+    assert_eq!((verdict.best.as_ref(), count(&facts, "final")), (None, 0));
+    assert!(verdict.line().ends_with("keep the baseline"), "{verdict}");
 }

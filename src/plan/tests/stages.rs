@@ -237,7 +237,7 @@ fn run_noise_and_standing_come_from_repeats() {
     let noise = run_noise(&inputs, &facts).unwrap();
     assert!(noise.df == 2.0 && noise.cv > 0.0 && noise.cv < 0.2, "{noise:?}");
     let standing = standing(&inputs, &facts).unwrap();
-    let [point, low, high] = standing.ratio.unwrap();
-    assert!(low < point && point < high && point > 1.5);
+    let ratio = standing.ratio.unwrap();
+    assert!(ratio.low < ratio.point && ratio.point < ratio.high && ratio.point > 1.5);
     assert_eq!(standing.configuration, x_is(3));
 }
