@@ -7,7 +7,7 @@ use super::wire::{Parts, trial_runner};
 use super::{Global, output};
 use crate::error::{Error, Result};
 use crate::handover::sizes;
-use crate::night::{RunTrial as _, TrialOrder, now};
+use crate::night::{Event, RunTrial as _, TrialOrder, now};
 use crate::plan::{Fact, Job, Purpose, Settings, State};
 use crate::report::{Explained, explain, explain_json};
 use crate::setup::{Prepared, StudySource, check_host, knob_value, prepare, resolve_study};
@@ -22,7 +22,12 @@ pub(super) async fn run(
 ) -> Result<u8> {
     let source = StudySource::read(file)?;
     let session = Session::begin(global, &source.study.study.name)?;
-    check_host(shared_host).await?;
+    if let Some(seen) = check_host(shared_host).await? {
+        session.events.send(&Event::Warning {
+            text: format!("{seen}; a single trial means little here"),
+            next: None,
+        });
+    }
     let folder = session.folder.path();
     let resolving = Box::pin(resolve_study(
         source,
@@ -73,6 +78,8 @@ pub(super) async fn run(
         template,
         user,
         guardian: session.guardian.clone(),
+        shared_host,
+        events: &session.events,
     });
     let record = runner
         .run(&order, &session.events, &session.stop)

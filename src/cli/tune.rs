@@ -63,7 +63,7 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
         &session.stop,
     ));
     let prepared = session.unless_stopped(preparing).await?;
-    let verdict = night(&session, store, &record, &frozen, prepared).await?;
+    let verdict = night(&session, store, &record, &frozen, prepared, shared_host).await?;
     tell(global, &verdict)
 }
 
@@ -192,6 +192,7 @@ async fn night(
     record: &StudyRecord,
     frozen: &Frozen,
     prepared: Prepared,
+    shared_host: bool,
 ) -> Result<Verdict> {
     let Prepared {
         resolved,
@@ -246,6 +247,8 @@ async fn night(
         template,
         user,
         guardian: session.guardian.clone(),
+        shared_host,
+        events: &session.events,
     });
     let spool = Spool::new(session.folder.spool());
     let gone = |worker: &WorkerId| is_gone(worker, &environment.hostname);

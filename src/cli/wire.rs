@@ -1,6 +1,7 @@
 //! Builds the runner of trials from what was prepared.
 
 use crate::host::{Guardian, Limits};
+use crate::night::{Event, Events};
 use crate::plan::Inputs;
 use crate::runner::{CacheDrop, TrialRunner};
 use crate::server::{Backend, ServerBinary, ServerUser, Template};
@@ -18,6 +19,9 @@ pub(super) struct Parts<'a> {
     pub(super) template: Template,
     pub(super) user: ServerUser,
     pub(super) guardian: Guardian,
+    /// Whether others work on this host, too (`--shared-host`).
+    pub(super) shared_host: bool,
+    pub(super) events: &'a Events,
 }
 
 /// The runner of a study's trials.
@@ -28,6 +32,14 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
         memory: Some(class.ram),
         cores: Some(class.cores),
     });
+    let caches = cache_drop(trial.caches.drop, parts.shared_host);
+    if trial.caches.drop == CachesDrop::All && caches != CacheDrop::All {
+        parts.events.send(&Event::Warning {
+            text: "caches = \"all\" would slow down everything on this shared host: only the trial's own files are dropped"
+                .to_owned(),
+            next: Some("write caches = { drop = \"files\" }, or measure on a host of its own".to_owned()),
+        });
+    }
     TrialRunner {
         binary: parts.binary,
         facts: parts.frozen.facts.clone(),
@@ -43,16 +55,21 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
             Reset::Reflink => Some(Backend::Reflink),
             Reset::Copy => Some(Backend::Copy),
         },
-        caches: match trial.caches.drop {
-            CachesDrop::Files => CacheDrop::Files,
-            CachesDrop::All => CacheDrop::All,
-            CachesDrop::None => CacheDrop::Nothing,
-        },
+        caches,
         limits,
         workload: parts.workload,
         crash_recovery: trial.crash_recovery,
         told: std::cell::RefCell::default(),
         load_seed: parts.source.study.study.seed,
+    }
+}
+
+/// Which caches are dropped. Those of a whole host are left alone where others work on it.
+fn cache_drop(wanted: CachesDrop, shared_host: bool) -> CacheDrop {
+    match wanted {
+        CachesDrop::All if !shared_host => CacheDrop::All,
+        CachesDrop::All | CachesDrop::Files => CacheDrop::Files,
+        CachesDrop::None => CacheDrop::Nothing,
     }
 }
 
@@ -72,5 +89,20 @@ pub(super) fn forgiven(inputs: &Inputs<'_>, facts: &crate::plan::Facts) -> u64 {
             facts.jobs.last().map_or(0, |fact| fact.number)
         }
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caches_of_a_shared_host_are_left_alone() {
+        assert_eq!(cache_drop(CachesDrop::All, true), CacheDrop::Files);
+        assert_eq!(cache_drop(CachesDrop::All, false), CacheDrop::All);
+        for shared in [true, false] {
+            assert_eq!(cache_drop(CachesDrop::Files, shared), CacheDrop::Files);
+            assert_eq!(cache_drop(CachesDrop::None, shared), CacheDrop::Nothing);
+        }
     }
 }

@@ -23,7 +23,7 @@ pub use identity::{Identity, boot_id};
 pub use kernel_log::killed_for_memory;
 pub use memory::MemoryProbe;
 pub use probe::{CpuTicks, Fingerprint, OtherLoad, OtherServer, cores, other_load};
-pub use process::{Output, Spawn};
+pub use process::{Output, Spawn, open_files_limit};
 pub use run_as::RunAs;
 pub use sampler::HostSample;
 pub use storage::Storage;

@@ -316,6 +316,22 @@ impl Steps {
     }
 }
 
+/// The limit of open files of a child for which `wanted` was asked with [`Spawn::open_files`]: what is there already is never
+/// lowered, and without root nothing goes above the hard limit.
+pub fn open_files_limit(wanted: u64) -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let (soft, hard) = (
+        limit.current.unwrap_or(u64::MAX),
+        limit.maximum.unwrap_or(u64::MAX),
+    );
+    let reachable = if rustix::process::geteuid().is_root() {
+        wanted
+    } else {
+        wanted.min(hard)
+    };
+    reachable.max(soft)
+}
+
 /// # Safety
 /// Makes system calls on memory of its own frame only.
 unsafe fn raise_open_files(wanted: u64) -> io::Result<()> {

@@ -11,7 +11,7 @@ use crate::night::TrialOrder;
 use crate::plan::Purpose;
 use crate::server::{
     Client, Death, Instance, InstanceSpec, Placement, SocketDir, StartFailure, classify_death,
-    fresh_server_id, private_cnf, reset, start_warnings, verify,
+    fresh_server_id, open_files_limit, private_cnf, reset, start_warnings, verify,
 };
 use crate::space::{Configuration, Value};
 use crate::trial::{Cause, CauseKind, Outcome, Phase, Warning};
@@ -166,7 +166,7 @@ impl TrialRunner {
                         signal: exit.signal,
                         cgroup_kills: cgroup.and_then(Cgroup::memory_kills),
                         kernel_told: None,
-                        open_files: None,
+                        open_files: Some(open_files_limit()),
                     };
                     Failure::Outcome(start_outcome(classify_death(&log, &death)))
                 }
@@ -193,7 +193,8 @@ impl TrialRunner {
             .await
             .map_err(|error| Failure::host(format!("the server's variables cannot be read: {error}")))?;
         let asked: BTreeMap<String, Value> = variables.iter().cloned().collect();
-        let verified = verify(&asked, &read, |name| self.block(name));
+        let mut verified = verify(&asked, &read, |name| self.block(name));
+        verified.accept_lowered(log);
         warnings.extend(start_warnings(log));
         for rounded in &verified.rounded {
             warnings.push(Warning {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::journal::Failure;
 use crate::host::{Cgroup, HostSample, killed_for_memory};
 use crate::night::{Event, Events};
-use crate::server::{Client, Death, Instance, classify_death};
+use crate::server::{Client, Death, Instance, classify_death, open_files_limit};
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase, Second};
 use crate::workload::{LoadFailure, RunningLoad};
@@ -184,7 +184,7 @@ impl Watch<'_> {
             signal: exit.signal,
             cgroup_kills: self.cgroup.and_then(Cgroup::memory_kills),
             kernel_told: killed_for_memory(self.instance.pid()),
-            open_files: None,
+            open_files: Some(open_files_limit()),
         };
         Ok(Some(classify_death(&self.instance.log(), &death)))
     }

@@ -26,6 +26,11 @@ const LOG_READ: u64 = 512 * 1024;
 /// How long a killed group may take to be gone; a server in the middle of large writes needs seconds.
 const KILL_DEADLINE: Duration = Duration::from_secs(60);
 
+/// The limit of open files that a private server starts with here.
+pub fn open_files_limit() -> u64 {
+    crate::host::open_files_limit(OPEN_FILES)
+}
+
 /// What a private server is started from.
 #[derive(Debug)]
 pub struct InstanceSpec {

@@ -27,7 +27,7 @@ pub use data_files::{DATA_FILE_PATH, GEOMETRY, data_files_size, own_data_files};
 pub use detect::{ServerBinary, Version};
 pub use facts::{scratch, server_facts};
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
-pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure};
+pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure, open_files_limit};
 pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, private_cnf};
 pub use reset::{Backend, ResetDone, reset, supports_reflink, supports_reflink_in};
 pub use socket_dir::SocketDir;

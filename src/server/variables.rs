@@ -40,6 +40,34 @@ pub struct Verified {
     pub not_applied: Vec<Mismatch>,
 }
 
+impl Verified {
+    /// Limits that the server lowered itself, and told of in its log: its host would not let it have more. What runs is
+    /// the configuration then, not a candidate that was refused.
+    pub fn accept_lowered(&mut self, log: &str) {
+        let lowered = lowered_limits(log);
+        let (told, silent) = std::mem::take(&mut self.not_applied)
+            .into_iter()
+            .partition(|mismatch| lowered.contains(&mismatch.name.to_ascii_lowercase().as_str()));
+        self.not_applied = silent;
+        self.rounded.extend::<Vec<Mismatch>>(told);
+    }
+}
+
+/// Variables named in `Changed limits: max_open_files: 1024 (requested 5000)` and its like, one or several a line.
+fn lowered_limits(log: &str) -> Vec<&'static str> {
+    let told = || log.lines().filter_map(|line| line.split_once("Changed limits:"));
+    [
+        ("max_open_files:", "open_files_limit"),
+        ("max_connections:", "max_connections"),
+        ("table_open_cache:", "table_open_cache"),
+        ("table_cache:", "table_open_cache"),
+    ]
+    .into_iter()
+    .filter(|(sign, _)| told().any(|(_, limits)| limits.contains(sign)))
+    .map(|(_, variable)| variable)
+    .collect()
+}
+
 /// A number that differs by at most this share was rounded, whatever the block: MySQL rounds the pool up to a multiple of
 /// chunk size × instances (2 GiB with 3 instances runs 2.25 GiB).
 const ROUNDING_SHARE: f64 = 0.125;
@@ -218,6 +246,27 @@ mod tests {
                 1,
                 "{asked:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_limit_that_the_server_lowered_and_told_of_is_what_runs() {
+        let log = "\
+0 [Warning] Changed limits: max_open_files: 1024 (requested 5000)
+0 [Warning] Changed limits: max_connections: 214 (requested 500)
+0 [Warning] Changed limits: max_open_files: 4096  max_connections: 214 (was 500)  table_cache: 431 (was 2000)
+";
+        for (variable, asked, runs) in [("max_connections", 500, "214"), ("table_open_cache", 2000, "431")] {
+            let asked = BTreeMap::from([(variable.to_owned(), Value::Int(asked))]);
+            let read = BTreeMap::from([(variable.to_owned(), runs.to_owned())]);
+            let mut verified = verify(&asked, &read, |_| None);
+            assert_eq!(verified.not_applied.len(), 1);
+            verified.accept_lowered("0 [Warning] Changed limits: nothing");
+            assert_eq!(verified.not_applied.len(), 1, "nobody told of it");
+            verified.accept_lowered(log);
+            assert!(verified.not_applied.is_empty(), "{variable}");
+            assert_eq!(verified.rounded.len(), 1);
+            assert_eq!(verified.effective[variable].to_string(), runs);
         }
     }
 

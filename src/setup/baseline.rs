@@ -10,7 +10,7 @@ use crate::mycnf::{self, Dialect, Files, Unread};
 use crate::server::{
     DATA_FILE_PATH, Death, Dropped, GEOMETRY, Instance, InstanceSpec, Placement, ServerBinary, ServerUser,
     Setting, SocketDir, Source, StartFailure, Template, TemplateSpec, classify_death, data_files_size,
-    fresh_server_id, own_data_files, private_cnf, reset, scratch,
+    fresh_server_id, open_files_limit, own_data_files, private_cnf, reset, scratch,
 };
 use crate::space::isolation::reason_to_refuse;
 use crate::space::{Flavor, ServerFacts, Value, redo_size};
@@ -345,7 +345,7 @@ fn refused(failure: StartFailure) -> Error {
                 signal: exit.signal,
                 cgroup_kills: None,
                 kernel_told: None,
-                open_files: None,
+                open_files: Some(open_files_limit()),
             };
             let why = classify_death(&log, &death)
                 .reason()

@@ -1,7 +1,5 @@
 //! Variables that are never tuned, and those that are only with the user's explicit permission.
 
-use super::isolation::reason_to_keep_out;
-
 /// How a variable is kept out of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
@@ -136,7 +134,6 @@ pub fn guard(variable: &str) -> Option<(Guard, &'static str)> {
         .iter()
         .find(|(guarded, ..)| *guarded == name)
         .map(|(_, guard, reason)| (*guard, *reason))
-        .or_else(|| reason_to_keep_out(&name).map(|reason| (Guard::Refused, reason)))
 }
 
 /// All words that `allow` may hold.

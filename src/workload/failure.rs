@@ -82,7 +82,7 @@ impl LoadFailure {
             cause: Cause::new(kind, text),
         };
         match self {
-            Self::Setup(problem) => failed(CauseKind::LoadSetup, &problem.what),
+            Self::Setup(problem) => failed(CauseKind::LoadSetup, &one_line(problem)),
             Self::Candidate(cause) => Outcome::LoadFailed { cause: cause.clone() },
             Self::Censored { text } | Self::Reported { text, .. } => failed(CauseKind::LoadError, text),
             Self::Hung { .. } => Outcome::TimedOut { phase },
@@ -130,9 +130,33 @@ impl LoadFailure {
     }
 }
 
+/// What failed, where and what to do, for a cause of one line.
+fn one_line(problem: &Problem) -> String {
+    let place = problem.place.as_ref().map(|place| format!(" ({place})"));
+    let next = problem.next.as_ref().map(|next| format!("; {next}"));
+    [Some(problem.what.clone()), place, next]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_do_about_a_wrong_set_up_is_kept_with_the_trial() {
+        let problem = Problem::new("\"1,5\" is not a number")
+            .at("line 5")
+            .next("print it with LC_ALL=C");
+        let Outcome::LoadFailed { cause } = LoadFailure::Setup(problem).outcome(Phase::Measure) else {
+            panic!("no failure of the load")
+        };
+        assert_eq!(
+            cause.text,
+            "\"1,5\" is not a number (line 5); print it with LC_ALL=C"
+        );
+    }
 
     fn window(transactions: u64, errors: u64) -> WindowTotals {
         WindowTotals {

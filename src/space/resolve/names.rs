@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::Knob;
 use super::super::expr::Expr;
 use super::super::file::{ConstraintSpec, closest};
-use super::super::isolation::reason_to_refuse;
+use super::super::isolation::{reason_to_keep_out, reason_to_refuse};
 use super::super::refused::{Guard, guard, permissions};
 use super::merge::Merged;
 use super::run::Work;
@@ -39,7 +39,12 @@ pub(super) fn check_permissions(work: &Work<'_>) -> Result<()> {
     for merged in &work.merged {
         for variable in merged.variables() {
             let allowed = work.inputs.allow.iter().any(|word| word == variable);
-            match guard(variable) {
+            // Spaces of other programs have names of their own.
+            let isolating = || {
+                work.inputs.server?;
+                reason_to_keep_out(variable).map(|reason| (Guard::Refused, reason))
+            };
+            match guard(variable).or_else(isolating) {
                 Some((Guard::Refused, reason)) => {
                     return Err(Error::input(format!("{variable} is never tuned: {reason}"))
                         .at(merged.place())
