@@ -4,7 +4,7 @@ use super::open::OpenStudy;
 use super::{Global, output};
 use crate::error::Result;
 use crate::handover::sizes;
-use crate::plan::{Facts, Next, next, run_noise, standing};
+use crate::plan::{Facts, Next, next, run_noise, settled, standing};
 use crate::report::{self, Conclusion, Input};
 use crate::strategy::TrialNumber;
 use crate::trial::PhaseTime;
@@ -21,7 +21,7 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
     let view = report::view(&Input {
         study: &study.record.name,
         objective: inputs.objective,
-        facts: &study.facts,
+        facts: &settled(&inputs, &study.facts),
         phases: &phases,
         conclusion: &conclusion,
         noise: run_noise(&inputs, &study.facts),

@@ -40,9 +40,10 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
     let alive = open
         .iter()
         .find(|job| !job.expired && !is_gone(&job.worker, &study.frozen.environment.hostname));
+    // A study that had ended by a failure and is run again is not over while its first new trial runs.
     let verdict = match next(&inputs, facts) {
-        Next::Done(verdict) => Some(verdict.line()),
-        Next::Job(_) | Next::Wait => None,
+        Next::Done(verdict) if alive.is_none() => Some(verdict.line()),
+        _ => None,
     };
     let state = match (&verdict, alive, open.is_empty()) {
         (Some(_), _, true) => "done",

@@ -1,5 +1,6 @@
 //! Time: what was used, what a trial is expected to take, and what is kept for the confirmation.
 
+use super::blame::settled;
 use super::confirm::{self, Stand};
 use super::observe::{is_hidden, is_search, searched};
 use super::{Arm, Facts, Inputs, Purpose, State};
@@ -95,6 +96,7 @@ pub(super) fn search_fits(inputs: &Inputs<'_>, facts: &Facts) -> bool {
 
 /// What is believed to be left of the study, in seconds, for the display.
 pub fn expected_left(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
+    let facts = &*settled(inputs, facts);
     let trial = expected_seconds(inputs, facts);
     let pair = expected_pair_seconds(inputs, facts);
     if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {

@@ -1,18 +1,13 @@
-//! Failures counted and grouped by cause, and those that end a study.
+//! Failures counted and grouped by cause.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::observe::{cause, is_hidden, searched};
-use super::{Facts, Purpose, VerdictKind};
+use super::Facts;
+use super::observe::{cause, searched};
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase};
-
-/// Faults of the host in a row that end the study.
-const HOST_FAULTS: usize = 3;
-/// Failures with the same first error, and nothing measured, that end the search.
-const SAME_FAILURES: usize = 5;
 
 /// Trials that failed alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,7 +29,7 @@ pub fn failures(facts: &Facts) -> Vec<FailureGroup> {
     )
 }
 
-fn group<'a>(failed: impl Iterator<Item = (TrialNumber, &'a Outcome)>) -> Vec<FailureGroup> {
+pub(super) fn group<'a>(failed: impl Iterator<Item = (TrialNumber, &'a Outcome)>) -> Vec<FailureGroup> {
     let mut groups: BTreeMap<String, FailureGroup> = BTreeMap::new();
     for (number, outcome) in failed {
         let example = outcome.reason().unwrap_or_default();
@@ -116,33 +111,6 @@ pub fn failure_table(groups: &[FailureGroup]) -> String {
         .join("\n")
 }
 
-/// The fault that ends the study now: a load that is set up wrongly, or the host failing three times in a row.
-pub(super) fn host_problem(
-    facts: &Facts,
-    forgiven: TrialNumber,
-) -> Option<(VerdictKind, TrialNumber, String)> {
-    let ended: Vec<_> = facts
-        .jobs
-        .iter()
-        .filter(|fact| fact.number > forgiven)
-        .filter_map(|fact| Some((fact.number, fact.outcome()?)))
-        .collect();
-    let in_a_row = ended
-        .iter()
-        .rev()
-        .take_while(|(_, outcome)| is_hidden(outcome))
-        .count();
-    let setup = ended
-        .iter()
-        .find(|(_, o)| cause(o).is_some_and(|cause| cause.kind == CauseKind::LoadSetup));
-    let (kind, (number, outcome)) = match setup {
-        Some(found) => (VerdictKind::LoadSetup, found),
-        None if in_a_row >= HOST_FAULTS => (VerdictKind::HostProblem, ended.last()?),
-        None => return None,
-    };
-    Some((kind, *number, outcome.reason().unwrap_or_default()))
-}
-
 /// Whether the same configuration would fail the same way again, so that another attempt is no use.
 pub(super) fn is_certain(outcome: &Outcome) -> bool {
     match outcome {
@@ -158,13 +126,4 @@ pub(super) fn is_certain(outcome: &Outcome) -> bool {
         Outcome::TimedOut { phase } => *phase == Phase::Check,
         _ => false,
     }
-}
-
-/// Whether candidates fail alike again and again, and none was ever measured.
-pub(super) fn hopeless(facts: &Facts) -> bool {
-    let candidates = || searched(facts).filter(|(fact, _)| fact.job.purpose != Purpose::Baseline);
-    candidates().all(|(_, outcome)| outcome.is_candidate_failure())
-        && group(candidates().map(|(fact, outcome)| (fact.number, outcome)))
-            .first()
-            .is_some_and(|group| group.trials.len() >= SAME_FAILURES)
 }

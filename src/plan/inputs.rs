@@ -78,8 +78,9 @@ pub struct Inputs<'a> {
     pub candidates: &'a [Configuration],
     /// Name of the host that asks: the runs of a confirmation block stay on one host.
     pub host: &'a str,
-    /// Up to this trial, failures that ended the study (of the host, of the load's set-up, of the baseline) are
-    /// forgiven: the number of the last trial when a study that had ended so is run again, else 0.
+    /// Up to this trial, failures that ended the study (of the host, of the load's set-up, of the baseline, of every
+    /// candidate alike) are forgiven: the number of the last trial when a study that had ended so is run again, else 0.
+    /// Once such a study went on, its facts tell that by themselves.
     pub forgiven: TrialNumber,
 }
 

@@ -1,8 +1,10 @@
 //! Which job comes next, from stored facts alone.
 
+mod blame;
 mod budget;
 mod confirm;
 mod design;
+mod ending;
 mod facts;
 mod failure;
 mod inputs;
@@ -14,6 +16,7 @@ mod patience;
 mod standing;
 mod verdict;
 
+pub use blame::settled;
 pub use budget::{expected_left, expected_seconds, reserve_seconds};
 pub use design::Design;
 pub use facts::{Fact, Facts, State};

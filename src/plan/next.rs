@@ -1,18 +1,17 @@
 //! Which job comes next.
 
+use super::blame::{settled, streaks};
 use super::budget::{self, BASELINES};
 use super::confirm::{Stand, is_baseline};
 use super::design::Design;
-use super::failure::{hopeless, host_problem, is_certain};
+use super::ending::{baseline_failed, forgiven, hopeless, host_problem, measured};
 use super::observe::{View, is_hidden, known_keys, searched};
 use super::patience::is_out_of_patience;
 use super::verdict::{Best, Verdict, VerdictKind};
 use super::{Facts, Inputs, Job, Length, Purpose, State};
 use crate::space::Configuration;
-use crate::strategy::{Proposal, ProposalPurpose, Recommendation};
+use crate::strategy::{Proposal, ProposalPurpose, Recommendation, TrialNumber};
 
-/// Failed attempts at the baseline that end the study.
-const BASELINE_ATTEMPTS: usize = 3;
 /// Runs that each leading configuration gets when there is nothing new to try.
 const RUNS_OF_LEADERS: usize = 3;
 /// Proposals asked for at once when the first ones are no news.
@@ -32,16 +31,21 @@ pub enum Next {
 /// Which job comes next: a pure function of the inputs and the facts, whichever worker asks. Open jobs count as
 /// pending. The stages follow one another: baseline, start, search, confirmation in blocks, start of the final my.cnf.
 pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
-    if let Some((kind, number, problem)) = host_problem(facts, inputs.forgiven) {
+    let facts = &*settled(inputs, facts);
+    let forgiven = forgiven(inputs, facts);
+    if let Some((kind, number, problem)) = host_problem(inputs, &facts.jobs, forgiven) {
         return done(inputs, facts, kind, format!("trial {number}: {problem}"));
+    }
+    if let Some(next) = probe(inputs, facts, forgiven) {
+        return next;
     }
     if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {
         return confirmation(inputs, facts, &stand);
     }
-    if let Some(next) = baseline(inputs, facts) {
+    if let Some(next) = baseline(inputs, facts, forgiven) {
         return next;
     }
-    if hopeless(facts) {
+    if hopeless(&facts.jobs, forgiven) {
         let detail = "the same failure again and again, and nothing measured: stopped early".to_owned();
         return done(inputs, facts, VerdictKind::EveryTrialFailed, detail);
     }
@@ -81,32 +85,46 @@ fn search_job(inputs: &Inputs<'_>, purpose: Purpose, configuration: Configuratio
     }
 }
 
+/// One run of the baseline where the host failed again and again with one configuration: it tells whose fault that is.
+fn probe(inputs: &Inputs<'_>, facts: &Facts, forgiven: TrialNumber) -> Option<Next> {
+    let streaks = streaks(inputs, &facts.jobs);
+    let suspect = streaks.iter().find(|streak| {
+        streak.is_suspect()
+            && streak.faults.iter().all(|fault| fault.number > forgiven)
+            && streak.probe.is_none_or(|probe| probe.state == State::Open)
+    })?;
+    if suspect.probe.is_some() {
+        return Some(Next::Wait);
+    }
+    let trials: Vec<_> = suspect.faults.iter().map(|fault| fault.number).collect();
+    let why = format!(
+        "the host failed in the trials {} with one configuration: does it fail with the baseline, too?",
+        words(&trials)
+    );
+    let job = search_job(inputs, Purpose::Baseline, inputs.baseline.clone(), why);
+    Some(Next::Job(job))
+}
+
+fn words(trials: &[TrialNumber]) -> String {
+    let words: Vec<String> = trials.iter().map(u64::to_string).collect();
+    words.join(" and ")
+}
+
 /// The baseline until it was measured three times; none when that is so.
-fn baseline(inputs: &Inputs<'_>, facts: &Facts) -> Option<Next> {
+fn baseline(inputs: &Inputs<'_>, facts: &Facts, forgiven: TrialNumber) -> Option<Next> {
+    let measured = measured(&facts.jobs);
+    if measured >= BASELINES {
+        return None;
+    }
+    if let Some(detail) = baseline_failed(&facts.jobs, forgiven) {
+        return Some(done(inputs, facts, VerdictKind::BaselineFailed, detail));
+    }
     let runs = || {
         facts
             .jobs
             .iter()
             .filter(|fact| fact.job.purpose == Purpose::Baseline)
     };
-    let measured = runs()
-        .filter(|fact| fact.outcome().is_some_and(|o| o.measurement().is_some()))
-        .count();
-    if measured >= BASELINES {
-        return None;
-    }
-    let failed: Vec<_> = runs()
-        .filter(|fact| fact.number > inputs.forgiven)
-        .filter_map(|fact| Some((fact.number, fact.outcome()?)))
-        .filter(|(_, outcome)| outcome.is_candidate_failure() && !is_hidden(outcome))
-        .collect();
-    let certain = measured == 0 && failed.iter().any(|(_, outcome)| is_certain(outcome));
-    if certain || failed.len() >= BASELINE_ATTEMPTS {
-        let detail = failed
-            .first()
-            .map(|(number, outcome)| format!("trial {number}: {}", outcome.reason().unwrap_or_default()));
-        return Some(done(inputs, facts, VerdictKind::BaselineFailed, detail));
-    }
     let open = runs().filter(|fact| fact.state == State::Open).count();
     if measured + open >= BASELINES {
         return Some(Next::Wait);

@@ -35,9 +35,12 @@ pub(super) fn is_search(purpose: Purpose) -> bool {
 
 /// Ended trials of the search that say something, in trial order.
 pub(super) fn searched(facts: &Facts) -> impl Iterator<Item = (&Fact, &Outcome)> {
-    facts
-        .jobs
-        .iter()
+    searched_in(&facts.jobs)
+}
+
+/// [`searched`], of some of the jobs.
+pub(super) fn searched_in(jobs: &[Fact]) -> impl Iterator<Item = (&Fact, &Outcome)> {
+    jobs.iter()
         .filter(|fact| is_search(fact.job.purpose))
         .filter_map(|fact| Some((fact, fact.outcome()?)))
         .filter(|(_, outcome)| !is_hidden(outcome))

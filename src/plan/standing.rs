@@ -1,5 +1,6 @@
 //! What is believed while a study runs. Never a claim: claims come from the confirmation.
 
+use super::blame::settled;
 use super::confirm::{LEVEL, is_baseline};
 use super::observe::{View, baseline_metrics, searched};
 use super::{Facts, Inputs, Purpose, noise::run_noise};
@@ -25,6 +26,7 @@ pub struct Standing {
 
 /// The configuration believed best now; none before anything was measured.
 pub fn standing(inputs: &Inputs<'_>, facts: &Facts) -> Option<Standing> {
+    let facts = &*settled(inputs, facts);
     let view = View::new(inputs, facts);
     let best = inputs.strategy.recommend(&view.search(inputs))?;
     let is_baseline = is_baseline(inputs, facts, &best.configuration);

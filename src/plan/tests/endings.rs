@@ -54,6 +54,110 @@ fn three_faults_of_the_host_in_a_row_end_the_study_and_a_new_start_tries_again()
 }
 
 #[test]
+fn a_candidate_that_fails_the_host_twice_while_the_baseline_runs_counts_as_failed() {
+    let bench = Bench::new();
+    let fills_the_disk = |x| x == 2;
+    let (facts, verdict) = bench.run(|_, job| {
+        if fills_the_disk(x_of(job)) {
+            host_fault()
+        } else {
+            measured(&[("tps", truth(x_of(job)))])
+        }
+    });
+    assert_eq!(verdict.kind, VerdictKind::Confirmed, "{verdict}");
+    let asked: Vec<i64> = facts.jobs[4..9].iter().map(|fact| x_of(&fact.job)).collect();
+    assert_eq!(asked, [1, 2, 2, 0, 3], "twice, then the baseline once, then on");
+    assert!(
+        facts.jobs[7].job.why.contains("trials 6 and 7"),
+        "{}",
+        facts.jobs[7].job.why
+    );
+    let told = verdict.to_string();
+    assert!(
+        verdict.failures[0].trials == [6, 7] && told.contains("but not with the baseline: no space left"),
+        "{told}"
+    );
+    let judged = settled(&bench.inputs(), &facts);
+    assert!(judged.jobs[5].outcome().unwrap().is_candidate_failure());
+}
+
+#[test]
+fn a_host_that_fails_with_the_baseline_too_ends_the_study_and_blames_nobody() {
+    let mut bench = Bench::new();
+    let mut down = false;
+    let (facts, verdict) = bench.run(|_, job| {
+        down |= x_of(job) == 2;
+        if down {
+            host_fault()
+        } else {
+            measured(&[("tps", truth(x_of(job)))])
+        }
+    });
+    assert_eq!((facts.jobs.len(), verdict.kind), (8, VerdictKind::HostProblem));
+    assert_eq!(facts.jobs[7].job.purpose, Purpose::Baseline);
+    bench.forgiven = 8;
+    let Next::Job(job) = bench.next(&facts) else {
+        panic!("the study goes on")
+    };
+    assert_eq!(x_of(&job), 2, "the candidate is tried again");
+}
+
+#[test]
+fn a_best_that_fails_the_host_in_its_confirmation_gives_way_to_the_next() {
+    let mut bench = Bench::new();
+    bench.settings.budget_seconds = 1800.0;
+    let (_, verdict) = bench.run(|_, job| match (job.purpose, x_of(job)) {
+        (Purpose::Pair { .. }, 3) => host_fault(),
+        (_, x) => measured(&[("tps", truth(x))]),
+    });
+    assert_eq!(verdict.kind, VerdictKind::Confirmed, "{verdict}");
+    assert_eq!(verdict.best.unwrap().configuration, x_is(100));
+}
+
+#[test]
+fn a_baseline_that_crashes_as_the_host_fails_candidates_ends_the_study() {
+    let mut tried = 0;
+    let (_, verdict) = Bench::new().run(|_, job| match x_of(job) {
+        2 => {
+            tried += 1;
+            host_fault()
+        }
+        0 if tried > 0 => crashed(),
+        x => measured(&[("tps", truth(x))]),
+    });
+    assert_eq!(verdict.kind, VerdictKind::HostProblem, "{verdict}");
+}
+
+#[test]
+fn whoever_reads_a_study_that_was_run_again_sees_that_its_failure_was_forgiven() {
+    let setup = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
+    let alike = refused(CauseKind::BadValue, "x", "bad value");
+    type Fail<'a> = &'a dyn Fn(&Job) -> Outcome;
+    let failures: [(VerdictKind, Fail<'_>); 4] = [
+        (VerdictKind::LoadSetup, &|_| Outcome::LoadFailed {
+            cause: setup.clone(),
+        }),
+        (VerdictKind::HostProblem, &|_| host_fault()),
+        (VerdictKind::BaselineFailed, &|_| crashed()),
+        (VerdictKind::EveryTrialFailed, &|job| match x_of(job) {
+            0 => measured(&[("tps", 500.0)]),
+            _ => alike.clone(),
+        }),
+    ];
+    for (kind, fail) in failures {
+        let mut bench = Bench::new();
+        bench.settings.budget_seconds = 1800.0;
+        let (facts, verdict) = bench.run(|_, job| fail(job));
+        assert_eq!(verdict.kind, kind);
+        bench.forgiven = facts.jobs.len() as u64;
+        let (facts, verdict) = bench.go_on(facts, |_, job| measured(&[("tps", truth(x_of(job)))]));
+        assert_eq!(verdict.kind, VerdictKind::Confirmed, "{kind:?}: {verdict}");
+        bench.forgiven = 0;
+        assert_eq!(bench.next(&facts), Next::Done(verdict), "{kind:?}");
+    }
+}
+
+#[test]
 fn a_load_that_is_set_up_wrongly_stops_the_study_at_once() {
     let cause = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
     let (facts, verdict) = Bench::new().run(|_, _| Outcome::LoadFailed { cause: cause.clone() });
