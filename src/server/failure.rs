@@ -1,7 +1,8 @@
 //! Why a server did not start or died: its log and exit status to an outcome. Pure.
 //!
-//! The *first* error line decides: a bad InnoDB number ends in "Unknown/unsupported storage engine" or even in "unknown
-//! variable" (seen on MariaDB 10.3 and 10.11).
+//! During a start the *first* error line decides: a bad InnoDB number ends in "Unknown/unsupported storage engine" or even
+//! in "unknown variable" (seen on MariaDB 10.3 and 10.11). Once the server is ready its exit decides: an error line of a
+//! running server is often about one statement only. A kill (signal 9) comes from outside; no error line explains it.
 
 use crate::space::isolation::canonical;
 use crate::trial::{Cause, CauseKind, Outcome, Warning};
@@ -21,49 +22,87 @@ pub struct Death {
     pub open_files: Option<u64>,
 }
 
+/// A server that answers says this.
+const READY: &str = "ready for connections";
+/// abort(3): a server that finds itself in trouble and says why before.
+const ABORT: i32 = 6;
+
 /// What the death of a server during a trial means: the outcome, with the cause as far as it can be known.
 pub fn classify_death(log: &str, death: &Death) -> Outcome {
-    let first = first_error(log);
+    if death.signal == Some(9) {
+        return killed(log, death);
+    }
+    match log.split_once(READY) {
+        None => failed_start(log, death),
+        Some((_, running)) => failed_run(running, death),
+    }
+}
+
+/// The server ended before it was ready.
+fn failed_start(log: &str, death: &Death) -> Outcome {
+    let first = errors(log).next();
     if let Some(line) = first
         && !says_signal(line)
     {
         let cause = cause_of(line);
-        return match cause.kind {
-            CauseKind::Memory => Outcome::OutOfMemory { cause },
-            CauseKind::DiskFull
-            | CauseKind::Descriptors
-            | CauseKind::AioSlots
-            | CauseKind::Permission
-            | CauseKind::Address
-            | CauseKind::DataInUse => Outcome::HostFault { cause },
-            _ if death.signal.is_none() => Outcome::ServerRefused { cause },
-            _ => Outcome::Crashed {
-                signal: death.signal,
-                cause,
-            },
-        };
+        return of_resource(&cause).unwrap_or(match death.signal {
+            None => Outcome::ServerRefused { cause },
+            signal => Outcome::Crashed { signal, cause },
+        });
     }
     match death.signal {
-        Some(9) => killed(log, death),
-        Some(signal) => {
-            let text = first.map_or_else(|| format!("killed by signal {signal}"), message);
-            Outcome::Crashed {
-                signal: Some(signal),
-                cause: Cause::new(CauseKind::Signal, text),
-            }
-        }
-        None => {
-            let text = match (first, death.code) {
-                (Some(line), _) => message(line),
-                (None, Some(code)) => {
-                    format!("the server ended with exit code {code} and no error in its log")
-                }
-                (None, None) => "the server ended without an error in its log".to_owned(),
-            };
-            Outcome::ServerRefused {
-                cause: Cause::new(CauseKind::Other, text),
-            }
-        }
+        Some(signal) => crashed(signal, first),
+        None => Outcome::ServerRefused {
+            cause: Cause::new(CauseKind::Other, ended_by_itself(first, death)),
+        },
+    }
+}
+
+/// The server ended after it was ready; `log` is what it said since then.
+fn failed_run(log: &str, death: &Death) -> Outcome {
+    // Only a server that gives up by itself tells of what it lacked; any other signal comes without a reason.
+    if matches!(death.signal, None | Some(ABORT))
+        && let Some(outcome) = errors(log).find_map(|line| of_resource(&cause_of(line)))
+    {
+        return outcome;
+    }
+    match death.signal {
+        Some(signal) => crashed(signal, errors(log).find(|line| says_signal(line))),
+        None => Outcome::Crashed {
+            signal: None,
+            cause: Cause::new(CauseKind::Other, ended_by_itself(errors(log).next(), death)),
+        },
+    }
+}
+
+fn crashed(signal: i32, line: Option<&str>) -> Outcome {
+    let text = line.map_or_else(|| format!("killed by signal {signal}"), message);
+    Outcome::Crashed {
+        signal: Some(signal),
+        cause: Cause::new(CauseKind::Signal, text),
+    }
+}
+
+fn ended_by_itself(line: Option<&str>, death: &Death) -> String {
+    match (line, death.code) {
+        (Some(line), _) => message(line),
+        (None, Some(code)) => format!("the server ended with exit code {code} and no error in its log"),
+        (None, None) => "the server ended without an error in its log".to_owned(),
+    }
+}
+
+/// The outcome of a cause that is about what the server was given to live in.
+fn of_resource(cause: &Cause) -> Option<Outcome> {
+    let cause = cause.clone();
+    match cause.kind {
+        CauseKind::Memory => Some(Outcome::OutOfMemory { cause }),
+        CauseKind::DiskFull
+        | CauseKind::Descriptors
+        | CauseKind::AioSlots
+        | CauseKind::Permission
+        | CauseKind::Address
+        | CauseKind::DataInUse => Some(Outcome::HostFault { cause }),
+        _ => None,
     }
 }
 
@@ -71,8 +110,11 @@ pub fn classify_death(log: &str, death: &Death) -> Outcome {
 const ABSURD_OPEN_FILES: u64 = 1 << 26;
 
 fn killed(log: &str, death: &Death) -> Outcome {
-    let before_ready = !log.contains("ready for connections");
-    if before_ready && death.open_files.is_some_and(|limit| limit >= ABSURD_OPEN_FILES) {
+    let before_ready = !log.contains(READY);
+    let counted = death.kernel_told == Some(true) || death.cgroup_kills.is_some_and(|kills| kills > 0);
+    if before_ready
+        && !counted
+        && death.open_files.is_some_and(|limit| limit >= ABSURD_OPEN_FILES) {
         let text = format!(
             "killed by signal 9 before it was ready; its limit of {} open files makes it allocate too much",
             death.open_files.unwrap_or_default()
@@ -81,7 +123,7 @@ fn killed(log: &str, death: &Death) -> Outcome {
             cause: Cause::new(CauseKind::Descriptors, text),
         };
     }
-    let text = if death.kernel_told == Some(true) || death.cgroup_kills.is_some_and(|kills| kills > 0) {
+    let text = if counted {
         "killed for memory (signal 9, the kernel counted it)"
     } else if death.cgroup_kills == Some(0) {
         let text = "killed by signal 9, not for memory: the cgroup counted no kill";
@@ -133,9 +175,9 @@ pub fn recovered_from_crash(log: &str) -> bool {
     log.contains("Starting crash recovery") || log.contains("Database was not shutdown normally")
 }
 
-/// The first line that tells of an error, in any of the servers' forms.
-fn first_error(log: &str) -> Option<&str> {
-    log.lines().find(|line| {
+/// Lines that tell of an error, in any of the servers' forms.
+fn errors(log: &str) -> impl Iterator<Item = &str> {
+    log.lines().filter(|line| {
         line.contains("[ERROR]")
             || line.starts_with("InnoDB: Error")
             || (line.contains("(Errcode: ") && !line.contains("[Warning]"))

@@ -219,3 +219,95 @@ fn limits_changed_behind_our_back_are_told_with_the_way_out() {
         );
     }
 }
+
+/// The log of a server that was ready, and then said this.
+fn running(line: &str) -> String {
+    format!(
+        "2026-01-01  1:00:00 0 [ERROR] Could not open mysql.plugin table: \"Table 'mysql.plugin' doesn't exist\"\n\
+         2026-01-01  1:00:00 0 [Note] mariadbd: ready for connections.\n{line}\n"
+    )
+}
+
+fn with_signal(signal: i32) -> Death {
+    Death {
+        signal: Some(signal),
+        ..Death::default()
+    }
+}
+
+#[test]
+fn a_kill_for_memory_is_one_whatever_the_log_said_before() {
+    let kills = Death {
+        cgroup_kills: Some(1),
+        ..with_signal(9)
+    };
+    let told = Death {
+        kernel_told: Some(true),
+        ..with_signal(9)
+    };
+    for death in [kills, told] {
+        for log in [
+            running(""),
+            running("[ERROR] mariadbd: Table './shop/item' is marked as crashed"),
+            log("bad_enum"),
+            log("redo_larger_than_the_disk"),
+        ] {
+            let outcome = classify_death(&log, &death);
+            assert!(matches!(outcome, Outcome::OutOfMemory { .. }), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_kill_by_somebody_is_not_explained_by_an_error_line() {
+    let death = Death {
+        cgroup_kills: Some(0),
+        ..with_signal(9)
+    };
+    for log in [running(""), log("bad_enum")] {
+        match classify_death(&log, &death) {
+            Outcome::Crashed {
+                signal: Some(9),
+                cause,
+            } => assert_eq!(cause.kind, CauseKind::Signal),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn errors_before_and_while_it_ran_do_not_hide_how_a_running_server_ended() {
+    let log = running(
+        "[ERROR] mariadbd: Permission denied (Errcode: 13) for one file\n[ERROR] mariadbd got signal 11 ;",
+    );
+    match classify_death(&log, &with_signal(11)) {
+        Outcome::Crashed {
+            signal: Some(11),
+            cause,
+        } => assert!(cause.text.contains("got signal 11"), "{cause:?}"),
+        other => panic!("{other:?}"),
+    }
+    let ended = Death {
+        code: Some(3),
+        ..Death::default()
+    };
+    let outcome = classify_death(&running("[ERROR] InnoDB: Cannot continue operation."), &ended);
+    match outcome {
+        Outcome::Crashed { signal: None, cause } => assert!(cause.text.contains("Cannot continue")),
+        other => panic!("a running server does not refuse a start: {other:?}"),
+    }
+}
+
+#[test]
+fn a_running_server_that_gives_up_for_what_it_lacks_says_so() {
+    let full = running(
+        "[ERROR] InnoDB: Write to file ./ib_logfile0 failed at offset 512, 512 bytes should have been written, error 28\n[ERROR] mysqld got signal 6 ;",
+    );
+    match classify_death(&full, &with_signal(6)) {
+        Outcome::HostFault { cause } => assert_eq!(cause.kind, CauseKind::DiskFull),
+        other => panic!("{other:?}"),
+    }
+    let memory = running("[ERROR] mysqld: Out of memory (Needed 134217728 bytes)\n[ERROR] mysqld got signal 6 ;");
+    let outcome = classify_death(&memory, &with_signal(6));
+    assert!(matches!(outcome, Outcome::OutOfMemory { .. }), "{outcome:?}");
+}
