@@ -3,7 +3,7 @@
 use crate::host::{Guardian, Limits};
 use crate::night::{Event, Events};
 use crate::plan::Inputs;
-use crate::runner::{CacheDrop, TrialRunner};
+use crate::runner::{CacheDrop, Deadlines, TrialRunner};
 use crate::server::{Backend, ServerBinary, ServerUser, Template};
 use crate::setup::{Frozen, StudyFolder, StudySource};
 use crate::study::{CachesDrop, Reset};
@@ -61,6 +61,7 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
         crash_recovery: trial.crash_recovery,
         told: std::cell::RefCell::default(),
         load_seed: parts.source.study.study.seed,
+        deadlines: Deadlines::default(),
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::night::{Event, Events, now};
+use crate::server::ClientError;
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase, PhaseTime, Warning};
 
@@ -26,6 +27,14 @@ impl Failure {
         Self::Outcome(Outcome::HostFault {
             cause: Cause::new(CauseKind::Other, text),
         })
+    }
+
+    /// A query that was not answered: in time, then the phase timed out; or at all, then `what` failed.
+    pub(super) fn unanswered(phase: Phase, what: &str, error: &ClientError) -> Self {
+        match error {
+            ClientError::TimedOut { .. } => Self::Outcome(Outcome::TimedOut { phase }),
+            ClientError::Failed { .. } => Self::host(format!("{what}: {error}")),
+        }
     }
 }
 
@@ -178,6 +187,18 @@ mod tests {
             "{reset:?}"
         );
         assert_eq!(journal.phases.len(), 2);
+    }
+
+    #[test]
+    fn a_query_without_an_answer_in_time_is_a_missed_deadline_and_no_fault_of_the_host() {
+        let late = ClientError::TimedOut {
+            query: "SHOW GLOBAL VARIABLES".to_owned(),
+            seconds: 30.0,
+        };
+        assert_eq!(
+            Failure::unanswered(Phase::Verify, "the variables cannot be read", &late),
+            Failure::Outcome(Outcome::TimedOut { phase: Phase::Verify })
+        );
     }
 
     #[tokio::test]

@@ -1,10 +1,14 @@
 //! One trial, phase by phase, on the real server under the real load.
 
+mod death;
+mod deadlines;
+mod disk_work;
 mod drain;
 mod journal;
 mod measuring;
 mod recovery;
 mod room;
+mod running;
 mod scan;
 mod series;
 mod setting;
@@ -12,5 +16,6 @@ mod start;
 mod trial;
 mod watch;
 
+pub use deadlines::Deadlines;
 pub use setting::{CacheDrop, TrialRunner};
 pub(crate) use trial::DATABASE;

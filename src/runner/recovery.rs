@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use super::TrialRunner;
 use super::journal::Failure;
 use super::measuring::state;
+use super::running::Running;
 use super::trial::DATABASE;
 use super::watch::Watch;
-use crate::host::{Cgroup, evict_tree};
+use crate::host::evict_tree;
 use crate::night::TrialOrder;
-use crate::server::Instance;
 use crate::space::Value;
 use crate::trial::{Phase, Warning};
 
@@ -19,6 +19,8 @@ const PLATEAU: f64 = 0.05;
 const SAMPLES: usize = 4;
 /// How long the plateau is waited for.
 const WAIT: f64 = 180.0;
+/// The second start's folder, in the trial's.
+pub(super) const RECOVERY: &str = "recovery";
 /// How long one statement after the recovery may take.
 const COMMIT: Duration = Duration::from_secs(60);
 
@@ -48,23 +50,26 @@ pub(super) async fn wait_for_plateau(watch: &mut Watch<'_>) -> Result<bool, Fail
 
 impl TrialRunner {
     /// Kills the server, drops its files from the caches, starts it again, and waits for the first commit. Gives the
-    /// server that runs now and the seconds from its start to that commit.
+    /// seconds from its start to that commit.
     pub(super) async fn crash_and_recover(
         &self,
         order: &TrialOrder,
         variables: &[(String, Value)],
-        cgroup: Option<&Cgroup>,
-        instance: &mut Instance,
+        running: &mut Running,
         deadline: Duration,
-    ) -> Result<(Instance, f64), Failure> {
-        instance.kill().await?;
+    ) -> Result<f64, Failure> {
+        // It is ours to kill: its end says nothing about the candidate any more.
+        if let Some(mut instance) = running.instance.take() {
+            instance.kill().await?;
+        }
         let data = self.data.clone();
-        tokio::task::spawn_blocking(move || evict_tree(&data))
-            .await
-            .map_err(|error| Failure::host(format!("dropping caches ended abnormally: {error}")))?
+        running
+            .disk
+            .run(move |stopped| evict_tree(&data, stopped))
+            .await?
             .map_err(|error| Failure::host(format!("the data cannot be taken out of the caches: {error}")))?;
         // A folder of its own: the log of the first start is what tells of the trial.
-        let folder = order.folder.join("recovery");
+        let folder = order.folder.join(RECOVERY);
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::host(format!("cannot make {}: {error}", folder.display())))?;
         let order = TrialOrder {
@@ -72,7 +77,10 @@ impl TrialRunner {
             ..order.clone()
         };
         let clock = Instant::now();
-        let instance = self.start(&order, variables, cgroup, deadline).await?;
+        let started = self
+            .start(&order, variables, running.cgroup.as_ref(), deadline)
+            .await?;
+        let instance = running.instance.insert(started);
         let commit = async {
             let mut client = instance.client(COMMIT).await?;
             client
@@ -86,8 +94,14 @@ impl TrialRunner {
         };
         commit
             .await
-            .map_err(|error| Failure::host(format!("the recovered server does not commit: {error}")))?;
-        Ok((instance, clock.elapsed().as_secs_f64()))
+            .map_err(|error| {
+                Failure::unanswered(
+                    Phase::CrashRecovery,
+                    "the recovered server does not commit",
+                    &error,
+                )
+            })?;
+        Ok(clock.elapsed().as_secs_f64())
     }
 }
 

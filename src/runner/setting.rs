@@ -3,13 +3,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
+use super::Deadlines;
 use crate::host::{Guardian, Limits};
-use crate::plan::Length;
 use crate::server::{Backend, ServerBinary, ServerUser, Setting};
 use crate::space::{ServerFacts, Space};
-use crate::trial::Phase;
 use crate::workload::Workload;
 
 /// Which caches are dropped before a server starts.
@@ -57,24 +55,11 @@ pub struct TrialRunner {
     pub told: RefCell<BTreeSet<String>>,
     /// Seed of the load's keys: the same for all trials, so that all do the same work.
     pub load_seed: u64,
+    /// How long each part of a trial may take.
+    pub deadlines: Deadlines,
 }
 
 impl TrialRunner {
-    /// How long a phase may take. A deadline is far above what the phase needs, so that only what hangs meets it.
-    pub(super) fn deadline(&self, phase: Phase, length: &Length) -> Duration {
-        let seconds = match phase {
-            Phase::Check => 30.0,
-            Phase::Reset | Phase::CrashRecovery => 1800.0,
-            Phase::Cool => 180.0,
-            Phase::Start => 300.0,
-            Phase::Verify | Phase::Collect => 60.0,
-            Phase::WarmUp => length.warmup_cap * 1.5 + 90.0,
-            Phase::Measure => length.measure_max * 1.5 + 60.0,
-            Phase::Stop => 120.0,
-        };
-        Duration::from_secs_f64(seconds)
-    }
-
     /// The block of each variable that rounds, for reading values back.
     pub(super) fn block(&self, variable: &str) -> Option<u64> {
         self.facts.variables.get(variable).and_then(|facts| facts.block)

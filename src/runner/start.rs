@@ -4,22 +4,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::disk_work::DiskWork;
 use super::journal::Failure;
 use super::{CacheDrop, TrialRunner};
-use crate::host::{Cgroup, drop_all, evict_tree, wait_disk_idle};
+use crate::host::{Cgroup, drop_all, evict_tree, killed_for_memory, wait_disk_idle};
 use crate::night::TrialOrder;
 use crate::plan::Purpose;
 use crate::server::{
     Client, Death, Instance, InstanceSpec, Placement, SocketDir, StartFailure, classify_death,
-    fresh_server_id, open_files_limit, private_cnf, reset, start_warnings, verify,
+    fresh_server_id, open_files_limit, private_cnf, reset_until, start_warnings, verify,
 };
 use crate::space::{Configuration, Value};
 use crate::trial::{Cause, CauseKind, Outcome, Phase, Warning};
 
+/// Where a trial's server puts temporary tables and files, in the trial's folder.
+pub(super) const TMP: &str = "tmp";
 /// How long the disk may take to become idle.
 const DISK_IDLE: Duration = Duration::from_secs(20);
-/// How long one administrative query may take.
-const QUERY: Duration = Duration::from_secs(30);
 
 impl TrialRunner {
     /// Phase *check*: the variables the job writes, or the constraint it breaks. The baseline is what the user runs: it is
@@ -45,12 +46,12 @@ impl TrialRunner {
     }
 
     /// Phase *reset*.
-    pub(super) async fn reset(&self) -> Result<String, Failure> {
+    pub(super) async fn reset(&self, disk: &mut DiskWork) -> Result<String, Failure> {
         let (template, data) = (self.template.clone(), self.data.clone());
         let (wanted, run_as) = (self.reset, self.user.run_as.clone());
-        let done = tokio::task::spawn_blocking(move || reset(&template, &data, wanted, run_as.as_ref()))
-            .await
-            .map_err(|error| Failure::host(format!("the reset ended abnormally: {error}")))??;
+        let done = disk
+            .run(move |stopped| reset_until(&template, &data, wanted, run_as.as_ref(), stopped))
+            .await??;
         Ok(format!(
             "{} of {}, {} written",
             done.backend.name(),
@@ -60,25 +61,25 @@ impl TrialRunner {
     }
 
     /// Phase *cool*: caches dropped, disk idle. What could not be done is said.
-    pub(super) async fn cool(&self) -> Result<Option<String>, Failure> {
+    pub(super) async fn cool(&self, disk: &mut DiskWork) -> Result<Option<String>, Failure> {
         let (data, drop) = (self.data.clone(), self.caches);
-        let note = tokio::task::spawn_blocking(move || -> std::io::Result<Option<String>> {
-            if drop == CacheDrop::Nothing {
-                return Ok(None);
-            }
-            evict_tree(&data)?;
-            if drop == CacheDrop::All
-                && let Err(error) = drop_all()
-            {
-                return Ok(Some(format!(
-                    "only the trial's own files were dropped from the caches: {error}"
-                )));
-            }
-            Ok(None)
-        })
-        .await
-        .map_err(|error| Failure::host(format!("cooling down ended abnormally: {error}")))?
-        .map_err(|error| Failure::host(format!("the data cannot be taken out of the caches: {error}")))?;
+        let note = disk
+            .run(move |stopped| -> std::io::Result<Option<String>> {
+                if drop == CacheDrop::Nothing {
+                    return Ok(None);
+                }
+                evict_tree(&data, stopped)?;
+                if drop == CacheDrop::All
+                    && let Err(error) = drop_all()
+                {
+                    return Ok(Some(format!(
+                        "only the trial's own files were dropped from the caches: {error}"
+                    )));
+                }
+                Ok(None)
+            })
+            .await?
+            .map_err(|error| Failure::host(format!("the data cannot be taken out of the caches: {error}")))?;
         let idle = wait_disk_idle(&self.data, DISK_IDLE).await;
         Ok(note
             .or_else(|| (!idle).then(|| format!("the disk was still busy after {} s", DISK_IDLE.as_secs()))))
@@ -117,7 +118,7 @@ impl TrialRunner {
     ) -> Result<Instance, Failure> {
         let run_as = self.user.run_as.as_ref();
         let socket = SocketDir::new(run_as)?;
-        let tmp = order.folder.join("tmp");
+        let tmp = order.folder.join(TMP);
         make_private(&tmp, self)?;
         let placement = Placement {
             data: self.data.clone(),
@@ -160,12 +161,12 @@ impl TrialRunner {
         Instance::start(spec, Some(&self.guardian), deadline)
             .await
             .map_err(|failure| match failure {
-                StartFailure::Ended { exit, log } => {
+                StartFailure::Ended { pid, exit, log } => {
                     let death = Death {
                         code: exit.code,
                         signal: exit.signal,
                         cgroup_kills: cgroup.and_then(Cgroup::memory_kills),
-                        kernel_told: None,
+                        kernel_told: killed_for_memory(pid),
                         open_files: Some(open_files_limit()),
                     };
                     Failure::Outcome(start_outcome(classify_death(&log, &death)))
@@ -187,11 +188,12 @@ impl TrialRunner {
         log: &str,
         warnings: &mut Vec<Warning>,
     ) -> Result<Configuration, Failure> {
-        client.set_deadline(QUERY);
         let read = client
             .global_variables()
             .await
-            .map_err(|error| Failure::host(format!("the server's variables cannot be read: {error}")))?;
+            .map_err(|error| {
+                Failure::unanswered(Phase::Verify, "the server's variables cannot be read", &error)
+            })?;
         let asked: BTreeMap<String, Value> = variables.iter().cloned().collect();
         let mut verified = verify(&asked, &read, |name| self.block(name));
         verified.accept_lowered(log);

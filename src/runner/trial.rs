@@ -1,5 +1,6 @@
 //! The phases of a trial in their order.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -9,31 +10,22 @@ use super::TrialRunner;
 use super::drain::drain_rate;
 use super::journal::{Failure, Journal};
 use super::measuring::{Window, measure, warm_up};
-use super::recovery::{lower_bound, wait_for_plateau};
+use super::recovery::{RECOVERY, lower_bound, wait_for_plateau};
+use super::running::Running;
 use super::scan::scan;
 use super::series::series;
+use super::start::TMP;
 use super::watch::{Samples, Watch, is_idle};
-use crate::host::Cgroup;
 use crate::night::{Events, RunTrial, TrialOrder, now};
 use crate::plan::Purpose;
-use crate::server::{Client, Instance};
+use crate::server::Client;
 use crate::space::{Configuration, Value};
 use crate::stats::Estimate;
 use crate::trial::{EndOfMeasuring, Measurement, Outcome, Phase, TrialRecord, Warning};
 use crate::workload::{Endpoint, LoadFailure, RunningLoad};
 
-/// How long the load may take to end when asked.
-const LOAD_END: Duration = Duration::from_secs(15);
 /// The database the load works in.
 pub(crate) const DATABASE: &str = "noctune";
-
-/// What runs during a trial and has to be ended whatever happens, the load first.
-#[derive(Default)]
-struct Running {
-    load: Option<Box<dyn RunningLoad>>,
-    instance: Option<Instance>,
-    cgroup: Option<Cgroup>,
-}
 
 /// What is known of a trial so far, whether or not it ends well.
 #[derive(Default)]
@@ -55,9 +47,26 @@ impl RunTrial for TrialRunner {
         let mut journal = Journal::new(order.number, events, stop, &self.told);
         let mut running = Running::default();
         let mut known = Known::default();
-        let ended = Box::pin(self.phases(order, events, &mut journal, &mut running, &mut known)).await;
-        let deadline = self.deadline(Phase::Stop, &order.job.length);
-        let stopped = journal.timed(Phase::Stop, deadline, self.end(&mut running)).await;
+        let phases = Box::pin(self.phases(order, events, &mut journal, &mut running, &mut known)).await;
+        let ended = phases.and_then(|measurement| match running.death()? {
+            Some(death) => Err(Failure::Outcome(death)),
+            None => Ok(measurement),
+        });
+        let ended = match ended {
+            Err(Failure::Outcome(outcome)) => {
+                let blamed = running.blame(outcome, self.deadlines.dying).await;
+                Err(blamed.map_or_else(|failure| failure, Failure::Outcome))
+            }
+            ended => ended,
+        };
+        let deadline = self.deadlines.of(Phase::Stop, &order.job.length);
+        let end = async { Ok((running.end(&self.guardian).await?, None)) };
+        let stopped = journal.timed(Phase::Stop, deadline, end).await;
+        for folder in [order.folder.join(TMP), order.folder.join(RECOVERY).join(TMP)] {
+            if let Some(warning) = remove(&folder) {
+                journal.warn(warning);
+            }
+        }
         let outcome = match (ended, stopped) {
             (Err(Failure::Stopped), _) => return None,
             (Err(Failure::Outcome(outcome)), _) => outcome,
@@ -103,7 +112,7 @@ impl TrialRunner {
         let length = &order.job.length;
         let mut recovery = None;
         if self.crash_recovery {
-            let deadline = self.deadline(Phase::CrashRecovery, length);
+            let deadline = self.deadlines.of(Phase::CrashRecovery, length);
             let work = Box::pin(self.recover(order, events, &variables, running, known, &mut client));
             let (seconds, plateau) = journal.phase(Phase::CrashRecovery, deadline, work).await?;
             if !plateau {
@@ -111,7 +120,7 @@ impl TrialRunner {
             }
             recovery = Some(seconds);
         }
-        let deadline = self.deadline(Phase::Collect, length);
+        let deadline = self.deadlines.of(Phase::Collect, length);
         let drained = journal
             .phase(
                 Phase::Collect,
@@ -138,12 +147,12 @@ impl TrialRunner {
         running: &mut Running,
         known: &mut Known,
     ) -> Result<(Vec<(String, Value)>, Client), Failure> {
-        let deadline = |phase| self.deadline(phase, &order.job.length);
+        let deadline = |phase| self.deadlines.of(phase, &order.job.length);
         let check = async { Ok((self.check(order)?, None)) };
         let variables = journal.phase(Phase::Check, deadline(Phase::Check), check).await?;
-        let reset = async { Ok(((), Some(self.reset().await?))) };
+        let reset = async { Ok(((), Some(self.reset(&mut running.disk).await?))) };
         journal.phase(Phase::Reset, deadline(Phase::Reset), reset).await?;
-        let cool = async { Ok(((), self.cool().await?)) };
+        let cool = async { Ok(((), self.cool(&mut running.disk).await?)) };
         journal.phase(Phase::Cool, deadline(Phase::Cool), cool).await?;
         let mut seen = Vec::new();
         running.cgroup = self.cgroup(&mut seen)?;
@@ -160,9 +169,11 @@ impl TrialRunner {
         let log = instance.log();
         let verify = Box::pin(async {
             let mut client = instance
-                .client(Duration::from_secs(30))
+                .client(deadline(Phase::Verify) / 2)
                 .await
-                .map_err(|error| Failure::host(format!("the server cannot be asked: {error}")))?;
+                .map_err(|error| {
+                    Failure::unanswered(Phase::Verify, "the server cannot be asked", &error)
+                })?;
             let effective = self
                 .verify(order, &mut client, &variables, &log, &mut seen)
                 .await?;
@@ -174,7 +185,8 @@ impl TrialRunner {
         for warning in seen {
             journal.warn(warning);
         }
-        let (effective, client) = verified?;
+        let (effective, mut client) = verified?;
+        client.set_deadline(self.deadlines.answer);
         known.effective = Some(effective);
         Ok((variables, client))
     }
@@ -191,10 +203,11 @@ impl TrialRunner {
     ) -> Result<Window, Failure> {
         let length = &order.job.length;
         let warm = async {
-            let read = scan(client)
-                .await
-                .unwrap_or_else(|error| Some(format!("tables were not read: {error}")));
-            let load = self.start_load(order, running).await?;
+            let read = match &running.instance {
+                Some(instance) => scan(instance, client, self.deadlines.scan).await?,
+                None => None,
+            };
+            let load = self.start_load(order, running, client).await?;
             running.load = Some(load);
             let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
             let warm = warm_up(&mut watch, length).await?;
@@ -209,21 +222,22 @@ impl TrialRunner {
             ))
         };
         let warm = journal
-            .phase(Phase::WarmUp, self.deadline(Phase::WarmUp, length), warm)
+            .phase(Phase::WarmUp, self.deadlines.of(Phase::WarmUp, length), warm)
             .await?;
         let measured = async {
             let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
             Ok((measure(&mut watch, length, warm).await?, None))
         };
         journal
-            .phase(Phase::Measure, self.deadline(Phase::Measure, length), measured)
+            .phase(Phase::Measure, self.deadlines.of(Phase::Measure, length), measured)
             .await
     }
 
     async fn start_load(
         &self,
         order: &TrialOrder,
-        running: &Running,
+        running: &mut Running,
+        client: &mut Client,
     ) -> Result<Box<dyn RunningLoad>, Failure> {
         let instance = running
             .instance
@@ -242,8 +256,17 @@ impl TrialRunner {
         let load = self
             .workload
             .start(&endpoint, &order.folder, cap, self.load_seed)
-            .await
-            .map_err(|failure| Failure::Outcome(failure.outcome(Phase::WarmUp)))?;
+            .await;
+        let load = match load {
+            Ok(load) => load,
+            Err(failure) if failure.server_lost() => {
+                let death = running.death_within(self.deadlines.dying).await?;
+                return Err(Failure::Outcome(
+                    death.unwrap_or_else(|| failure.outcome(Phase::WarmUp)),
+                ));
+            }
+            Err(failure) => return Err(hung_or_failed(&failure, client, Phase::WarmUp).await),
+        };
         self.guardian.watch(load.identity())?;
         Ok(load)
     }
@@ -260,6 +283,7 @@ impl TrialRunner {
             load: Some(load),
             instance: Some(instance),
             cgroup,
+            ..
         } = running
         else {
             return Err(Failure::host("neither server nor load runs"));
@@ -272,6 +296,7 @@ impl TrialRunner {
             load: load.as_mut(),
             cgroup: cgroup.as_ref(),
             data: &self.data,
+            limits: &self.deadlines,
             samples,
         })
     }
@@ -288,17 +313,11 @@ impl TrialRunner {
     ) -> Result<((f64, bool), Option<String>), Failure> {
         let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
         let plateau = wait_for_plateau(&mut watch).await?;
-        let deadline = self.deadline(Phase::CrashRecovery, &order.job.length);
-        let Some(instance) = running.instance.as_mut() else {
-            return Err(Failure::host("no server runs"));
-        };
-        let crashed = self
-            .crash_and_recover(order, variables, running.cgroup.as_ref(), instance, deadline)
-            .await;
+        let deadline = self.deadlines.of(Phase::CrashRecovery, &order.job.length);
+        let crashed = self.crash_and_recover(order, variables, running, deadline).await;
         // The load lost its server; it has nothing more to say.
-        self.end_load(running)?;
-        let (recovered, seconds) = crashed?;
-        running.instance = Some(recovered);
+        running.end_load(&self.guardian)?;
+        let seconds = crashed?;
         let bound = if plateau { "" } else { " at least" };
         Ok((
             (seconds, plateau),
@@ -317,16 +336,11 @@ impl TrialRunner {
             return Ok((None, None));
         };
         let identity = load.identity().clone();
-        let stopped = load.stop(LOAD_END).await;
+        let stopped = load.stop(self.deadlines.load_end).await;
         self.guardian.forget(&identity)?;
         let summary = match stopped {
             Ok(summary) => summary,
-            Err(failure @ LoadFailure::Hung { .. }) if is_idle(client).await => {
-                return Err(Failure::host(format!(
-                    "{failure}, while the server was idle and answered"
-                )));
-            }
-            Err(failure) => return Err(Failure::Outcome(failure.outcome(Phase::Collect))),
+            Err(failure) => return Err(hung_or_failed(&failure, client, Phase::Collect).await),
         };
         let note = summary.notes.into_iter().next();
         let grew = window.debt_growth().is_some_and(|bytes| bytes > 0.0);
@@ -336,25 +350,29 @@ impl TrialRunner {
         let Some(instance) = running.instance.as_ref() else {
             return Ok((None, note));
         };
-        Ok((drain_rate(client, instance, &self.data).await, note))
+        Ok((drain_rate(client, instance, &self.data).await?, note))
     }
 
-    /// Phase *stop*: the load's and the server's process groups are killed and gone.
-    async fn end(&self, running: &mut Running) -> Result<((), Option<String>), Failure> {
-        self.end_load(running)?;
-        if let Some(mut instance) = running.instance.take() {
-            instance.kill().await?;
-        }
-        running.cgroup = None;
-        Ok(((), None))
-    }
+}
 
-    fn end_load(&self, running: &mut Running) -> Result<(), Failure> {
-        if let Some(mut load) = running.load.take() {
-            load.kill();
-            self.guardian.forget(load.identity())?;
-        }
-        Ok(())
+/// A load that hung while the server was idle and answered is the host's fault, not the candidate's.
+async fn hung_or_failed(failure: &LoadFailure, client: &mut Client, phase: Phase) -> Failure {
+    match failure {
+        LoadFailure::Hung { .. } if is_idle(client).await => Failure::host(format!(
+            "{failure}, while the server was idle and answered"
+        )),
+        failure => Failure::Outcome(failure.outcome(phase)),
+    }
+}
+
+/// Removes what the server left in a folder for temporary files; a warning where that fails.
+fn remove(folder: &Path) -> Option<Warning> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Some(Warning {
+            text: format!("cannot remove {}: {error}", folder.display()),
+            next: None,
+        }),
+        _ => None,
     }
 }
 

@@ -2,27 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
+use super::Deadlines;
+use super::death::{death, death_within};
 use super::journal::Failure;
-use crate::host::{Cgroup, HostSample, killed_for_memory};
+use crate::host::{Cgroup, HostSample};
 use crate::night::{Event, Events};
-use crate::server::{Client, Death, Instance, classify_death, open_files_limit};
+use crate::server::{Client, ClientError, Instance};
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase, Second};
 use crate::workload::{LoadFailure, RunningLoad};
 
 /// Server status and host counters are read this often, seconds.
 const STATUS_EVERY: f64 = 5.0;
-/// After this many seconds without a transaction the server is asked whether it lives.
-const SILENCE: usize = 8;
-/// How long the server may take to answer a status query; a busy one needs milliseconds, a hung one never answers.
-const ANSWER: Duration = Duration::from_secs(10);
-/// How long a server that lost its connections may take to be seen dead.
-const DYING: Duration = Duration::from_secs(5);
-/// With the server idle this long while the load sends nothing, the load itself hangs.
-const LOAD_HUNG: usize = 15;
-
 /// What server and host counted up to a moment of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct StatusSample {
@@ -54,6 +46,8 @@ pub(super) struct Watch<'a> {
     pub(super) cgroup: Option<&'a Cgroup>,
     /// A path on the server's disk.
     pub(super) data: &'a Path,
+    /// How long it is waited for.
+    pub(super) limits: &'a Deadlines,
     /// Where samples are kept.
     pub(super) samples: &'a mut Samples,
 }
@@ -64,13 +58,10 @@ pub(super) async fn sample(
     instance: &Instance,
     data: &Path,
     at: f64,
-) -> Result<StatusSample, String> {
-    let status = match tokio::time::timeout(ANSWER, client.global_status()).await {
-        Ok(Ok(status)) => status,
-        Ok(Err(error)) => return Err(error.to_string()),
-        Err(_) => return Err(format!("no answer within {} s", ANSWER.as_secs())),
-    };
-    let values = status
+) -> Result<StatusSample, ClientError> {
+    let values = client
+        .global_status()
+        .await?
         .into_iter()
         .filter_map(|(name, value)| {
             value
@@ -103,17 +94,18 @@ impl Watch<'_> {
             second,
         });
         self.samples.seconds.push(second);
-        if let Some(outcome) = self.server_death()? {
+        if let Some(outcome) = death(self.instance, self.cgroup)? {
             return Err(Failure::Outcome(outcome));
         }
-        let silent = self
+        let silent: f64 = self
             .samples
             .seconds
             .iter()
             .rev()
             .take_while(|second| second.tps <= 0.0)
-            .count();
-        if silent >= SILENCE {
+            .map(|second| second.length)
+            .sum();
+        if silent >= self.limits.silence.as_secs_f64() - 0.5 {
             self.look_into_silence(phase, silent).await?;
         }
         if self
@@ -143,7 +135,7 @@ impl Watch<'_> {
     }
 
     /// Nothing was done for a while: a dead server, a hung server, or a hung load?
-    async fn look_into_silence(&mut self, phase: Phase, silent: usize) -> Result<(), Failure> {
+    async fn look_into_silence(&mut self, phase: Phase, silent: f64) -> Result<(), Failure> {
         self.sample_status(phase).await?;
         let running = self
             .samples
@@ -151,8 +143,8 @@ impl Watch<'_> {
             .last()
             .and_then(|sample| sample.values.get("threads_running"));
         // The asking connection itself is running.
-        if running.is_some_and(|running| *running <= 1.0) && silent >= LOAD_HUNG {
-            let text = format!("the load sent nothing for {silent} s while the server was idle and answered");
+        if running.is_some_and(|running| *running <= 1.0) && silent >= self.limits.load_hung.as_secs_f64() - 0.5 {
+            let text = format!("the load sent nothing for {silent:.0} s while the server was idle and answered");
             return Err(Failure::Outcome(Outcome::HostFault {
                 cause: Cause::new(CauseKind::Other, text),
             }));
@@ -165,7 +157,7 @@ impl Watch<'_> {
         let looked = if failure.server_lost() {
             self.death_soon().await
         } else {
-            self.server_death()
+            death(self.instance, self.cgroup)
         };
         match looked {
             Ok(Some(death)) => Failure::Outcome(death),
@@ -174,39 +166,15 @@ impl Watch<'_> {
         }
     }
 
-    /// The outcome when the server is dead now.
-    fn server_death(&mut self) -> Result<Option<Outcome>, Failure> {
-        let Some(exit) = self.instance.try_exit()? else {
-            return Ok(None);
-        };
-        let death = Death {
-            code: exit.code,
-            signal: exit.signal,
-            cgroup_kills: self.cgroup.and_then(Cgroup::memory_kills),
-            kernel_told: killed_for_memory(self.instance.pid()),
-            open_files: Some(open_files_limit()),
-        };
-        Ok(Some(classify_death(&self.instance.log(), &death)))
-    }
-
-    /// As [`Watch::server_death`], waiting a little: connections break before the process is gone.
+    /// The outcome when the server is dead, at the latest after a while.
     async fn death_soon(&mut self) -> Result<Option<Outcome>, Failure> {
-        let end = tokio::time::Instant::now() + DYING;
-        loop {
-            if let Some(outcome) = self.server_death()? {
-                return Ok(Some(outcome));
-            }
-            if tokio::time::Instant::now() >= end {
-                return Ok(None);
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        death_within(self.instance, self.cgroup, self.limits.dying).await
     }
 }
 
 /// Whether the server answers and nothing but the question runs in it: then it is not what a load waits for.
 pub(super) async fn is_idle(client: &mut Client) -> bool {
-    let Ok(Ok(status)) = tokio::time::timeout(ANSWER, client.global_status()).await else {
+    let Ok(status) = client.global_status().await else {
         return false;
     };
     status

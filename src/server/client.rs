@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Row};
 
 /// Why a query gave no answer.
@@ -26,6 +26,24 @@ pub enum ClientError {
         /// What was reported.
         source: sqlx::Error,
     },
+}
+
+impl ClientError {
+    /// Number of an error that the server itself reported (MariaDB and MySQL error codes); none where no answer came.
+    pub fn number(&self) -> Option<u16> {
+        match self {
+            Self::Failed {
+                source: sqlx::Error::Database(error),
+                ..
+            } => error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection broke: the server is gone or going.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Failed { source, .. } if !matches!(source, sqlx::Error::Database(_)))
+    }
 }
 
 /// One row: columns as text, none for NULL.

@@ -56,6 +56,8 @@ pub enum StartFailure {
     /// It ended by itself or was killed.
     #[error("the server ended during its start ({exit})")]
     Ended {
+        /// Its process id, to look for it in the kernel's log.
+        pid: i32,
         /// How.
         exit: Exit,
         /// Its log.
@@ -265,6 +267,7 @@ impl Instance {
         loop {
             if let Some(exit) = self.try_exit()? {
                 return Err(StartFailure::Ended {
+                    pid: self.pid(),
                     exit,
                     log: self.log(),
                 });

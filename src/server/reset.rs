@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -76,6 +76,21 @@ pub fn reset(
     wanted: Option<Backend>,
     run_as: Option<&RunAs>,
 ) -> Result<ResetDone> {
+    reset_until(template, data, wanted, run_as, &|| false)
+}
+
+/// As [`reset`], but ends early once `stopped` says so; it is asked before each file and each MiB. The data directory is
+/// half made then, and the next reset completes it.
+///
+/// # Errors
+/// As [`reset`]; [`Error::Interrupted`] when it was stopped.
+pub fn reset_until(
+    template: &Path,
+    data: &Path,
+    wanted: Option<Backend>,
+    run_as: Option<&RunAs>,
+    stopped: &dyn Fn() -> bool,
+) -> Result<ResetDone> {
     if !template.join(TEMPLATE_MARKER).is_file() {
         return Err(
             Error::host("this folder is not a template made by Noctune").at(template.display().to_string())
@@ -118,14 +133,20 @@ pub fn reset(
         .iter()
         .filter(|(file, _)| file != Path::new(TEMPLATE_MARKER))
     {
+        if stopped() {
+            return Err(Error::Interrupted);
+        }
         let (from, to) = (template.join(file), data.join(file));
         done.size += size;
-        done.written += match backend {
+        let written = match backend {
             Backend::Reflink => clone_file(&from, &to).map(|()| 0),
-            Backend::Pages => copy_differing(&from, &to),
-            Backend::Copy => copy_file(&from, &to),
+            Backend::Pages => copy_differing(&from, &to, stopped),
+            Backend::Copy => copy_file(&from, &to, stopped),
+        };
+        if stopped() {
+            return Err(Error::Interrupted);
         }
-        .context("cannot reset the data directory", &to)?;
+        done.written += written.context("cannot reset the data directory", &to)?;
     }
     if let Some(user) = run_as {
         user.own_tree(data)
@@ -185,16 +206,24 @@ fn clone_file(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn copy_file(from: &Path, to: &Path) -> io::Result<u64> {
-    let mut source = File::open(from)?;
+fn copy_file(from: &Path, to: &Path, stopped: &dyn Fn() -> bool) -> io::Result<u64> {
+    let source = File::open(from)?;
     let mut target = writable(to)?;
     target.set_len(0)?;
-    // Copies inside the kernel where it can.
-    io::copy(&mut source, &mut target)
+    let mut written = 0;
+    while !stopped() {
+        // Copies inside the kernel where it can.
+        let copied = io::copy(&mut (&source).take(RUN as u64), &mut target)?;
+        if copied == 0 {
+            break;
+        }
+        written += copied;
+    }
+    Ok(written)
 }
 
 /// Brings `to` to the contents of `from` and writes only pages that differ; bytes written.
-fn copy_differing(from: &Path, to: &Path) -> io::Result<u64> {
+fn copy_differing(from: &Path, to: &Path, stopped: &dyn Fn() -> bool) -> io::Result<u64> {
     let source = File::open(from)?;
     let size = source.metadata()?.len();
     let target = match writable(to) {
@@ -211,7 +240,7 @@ fn copy_differing(from: &Path, to: &Path) -> io::Result<u64> {
     let (mut want, mut have) = (vec![0; RUN], vec![0; RUN]);
     let mut written = 0;
     let mut at = 0;
-    while at < size {
+    while at < size && !stopped() {
         let length = usize::try_from(size - at).unwrap_or(RUN).min(RUN);
         source.read_exact_at(&mut want[..length], at)?;
         target.read_exact_at(&mut have[..length], at)?;
@@ -324,6 +353,25 @@ mod tests {
         file.write_all_at(b"changed", (3 * PAGE + 5) as u64).unwrap();
         let done = reset(&template, &data, Some(Backend::Pages), None).unwrap();
         assert_eq!(done.written, PAGE as u64);
+    }
+
+    #[test]
+    fn a_reset_stops_within_a_file_and_the_next_one_completes_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let template = template(scratch.path());
+        for backend in [Backend::Copy, Backend::Pages] {
+            let data = scratch.path().join(backend.name());
+            let asked = std::cell::Cell::new(0);
+            let stopped = || {
+                asked.set(asked.get() + 1);
+                asked.get() > 3
+            };
+            let ended = reset_until(&template, &data, Some(backend), None, &stopped);
+            assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+            assert_ne!(contents(&data), contents(&template), "{backend:?}");
+            reset(&template, &data, None, None).unwrap();
+            assert_eq!(contents(&data), contents(&template), "{backend:?}");
+        }
     }
 
     #[test]

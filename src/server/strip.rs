@@ -50,8 +50,14 @@ pub(super) fn strip_files(data: &Path) -> Result<()> {
     Ok(())
 }
 
+/// No such table (ER_NO_SUCH_TABLE of both families).
+const NO_SUCH_TABLE: u16 = 1146;
+
 /// Empties the tables that make a server a replica, and disables events. Which of them exist depends on the version.
-pub(super) async fn strip_rows(client: &mut Client) {
+///
+/// # Errors
+/// What the server reports, with the statement, unless the table is missing.
+pub(super) async fn strip_rows(client: &mut Client) -> Result<(), ClientError> {
     for statement in [
         "DELETE FROM mysql.gtid_slave_pos",
         "DELETE FROM mysql.slave_master_info",
@@ -61,9 +67,14 @@ pub(super) async fn strip_rows(client: &mut Client) {
         "DELETE FROM mysql.servers",
         "UPDATE mysql.event SET status = 'DISABLED'",
     ] {
-        // A table that is missing needs no emptying.
-        let _ = client.run(statement).await;
+        match client.run(statement).await {
+            Ok(()) => {}
+            // A table that is missing needs no emptying.
+            Err(error) if error.number() == Some(NO_SUCH_TABLE) => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(())
 }
 
 /// Gives the copy of a user's accounts a `root` without a password; the server runs without grant tables when called.

@@ -339,12 +339,12 @@ pub(super) fn geometry(settings: &[Setting]) -> BTreeMap<String, String> {
 
 fn refused(failure: StartFailure) -> Error {
     match failure {
-        StartFailure::Ended { exit, log } => {
+        StartFailure::Ended { pid, exit, log } => {
             let death = Death {
                 code: exit.code,
                 signal: exit.signal,
                 cgroup_kills: None,
-                kernel_told: None,
+                kernel_told: crate::host::killed_for_memory(pid),
                 open_files: Some(open_files_limit()),
             };
             let why = classify_death(&log, &death)

@@ -119,7 +119,7 @@ async fn a_template_is_made_filled_and_shut_down_and_a_bad_value_is_refused_with
     let failure = Instance::start(instance, None, Duration::from_secs(20))
         .await
         .unwrap_err();
-    let StartFailure::Ended { exit, log } = failure else {
+    let StartFailure::Ended { exit, log, .. } = failure else {
         panic!("{failure}")
     };
     assert_eq!(exit.code, Some(1));

@@ -12,7 +12,7 @@ async fn failed_start(settings: &[(&str, &str)]) -> Option<(Outcome, Option<i32>
     let bench = bench().await?;
     bench.reset(None);
     match bench.start(settings, None).await {
-        Err(StartFailure::Ended { exit, log }) => {
+        Err(StartFailure::Ended { exit, log, .. }) => {
             let death = Death {
                 code: exit.code,
                 signal: exit.signal,
