@@ -70,6 +70,18 @@ impl DiskCounters {
         })
     }
 
+    /// Of every whole disk in a diskstats text: partitions, loops, and what stands for other disks (dm, md) are left out.
+    pub fn disks(text: &str, is_disk: impl Fn(&str) -> bool) -> Vec<Self> {
+        text.lines()
+            .filter_map(|line| {
+                let mut fields = line.split_whitespace();
+                let number = |field: Option<&str>| field?.parse::<u32>().ok();
+                let (major, minor) = (number(fields.next())?, number(fields.next())?);
+                is_disk(fields.next()?).then(|| Self::parse(line, major, minor))?
+            })
+            .collect()
+    }
+
     /// Of the device a path lies on; none where the file system has no device of its own (tmpfs, overlay, btrfs).
     pub fn of(path: &Path) -> Option<Self> {
         let device = rustix::fs::stat(path).ok()?.st_dev;
@@ -125,6 +137,8 @@ mod tests {
             }
         );
         assert_eq!(DiskCounters::parse(text, 254, 1), None);
+        let disks = DiskCounters::disks(text, |name| name == "vda");
+        assert_eq!(disks, [disk]);
     }
 
     #[test]

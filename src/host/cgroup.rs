@@ -21,10 +21,72 @@ pub struct Limits {
     pub cores: Option<u32>,
 }
 
-/// A control group of ours: one folder per hierarchy. Dropping it ends what is in it and removes it.
+/// What the names of our groups begin with.
+const PREFIX: &str = "noctune-";
+
+/// A control group of ours: one folder per hierarchy. Dropping it ends what is in it, removes it, and takes back the
+/// controllers that the host's root group did not hand out before (version 2). Only a kill of Noctune itself leaves those
+/// handed out, which limits nothing.
 #[derive(Debug)]
 pub struct Cgroup {
     folders: Vec<PathBuf>,
+    handed_out: Option<HandedOut>,
+}
+
+/// Controllers that a group hands out to the groups in it only because we asked.
+#[derive(Debug)]
+struct HandedOut {
+    parent: PathBuf,
+    controllers: Vec<&'static str>,
+}
+
+impl HandedOut {
+    /// Makes `parent` hand out what is `wanted`; none where it did already.
+    fn ask(parent: &Path, wanted: &[&'static str]) -> io::Result<Option<Self>> {
+        let file = parent.join("cgroup.subtree_control");
+        let controllers = missing(&fs::read_to_string(&file)?, wanted);
+        if controllers.is_empty() {
+            return Ok(None);
+        }
+        fs::write(file, signed('+', &controllers))?;
+        Ok(Some(Self {
+            parent: parent.to_owned(),
+            controllers,
+        }))
+    }
+
+    /// Leaves `parent` as it was found, unless another group of ours still needs it.
+    fn take_back(&self) -> io::Result<()> {
+        let in_use = fs::read_dir(&self.parent)?
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+        if in_use {
+            return Ok(());
+        }
+        fs::write(
+            self.parent.join("cgroup.subtree_control"),
+            signed('-', &self.controllers),
+        )
+    }
+}
+
+/// What of `wanted` a `cgroup.subtree_control` text does not name.
+fn missing(text: &str, wanted: &[&'static str]) -> Vec<&'static str> {
+    let given: Vec<&str> = text.split_whitespace().collect();
+    wanted
+        .iter()
+        .filter(|controller| !given.contains(controller))
+        .copied()
+        .collect()
+}
+
+/// As the kernel takes changes, e.g. `+memory +cpuset`.
+fn signed(sign: char, controllers: &[&str]) -> String {
+    let signed: Vec<String> = controllers
+        .iter()
+        .map(|controller| format!("{sign}{controller}"))
+        .collect();
+    signed.join(" ")
 }
 
 impl Cgroup {
@@ -36,11 +98,14 @@ impl Cgroup {
     pub fn create(limits: &Limits) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
-            "noctune-{}-{}",
+            "{PREFIX}{}-{}",
             std::process::id(),
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
-        let mut group = Self { folders: Vec::new() };
+        let mut group = Self {
+            folders: Vec::new(),
+            handed_out: None,
+        };
         if Path::new(ROOT).join("cgroup.controllers").exists() {
             group.add_v2(&name, limits)?;
         } else {
@@ -76,7 +141,9 @@ impl Cgroup {
 
     fn add_v2(&mut self, name: &str, limits: &Limits) -> io::Result<()> {
         // The root may hold processes and hand out controllers at once.
-        fs::write(Path::new(ROOT).join("cgroup.subtree_control"), "+memory +cpuset")?;
+        let wanted = [limits.memory.map(|_| "memory"), limits.cores.map(|_| "cpuset")];
+        let wanted: Vec<&'static str> = wanted.into_iter().flatten().collect();
+        self.handed_out = HandedOut::ask(Path::new(ROOT), &wanted)?;
         let folder = self.make(Path::new(ROOT).join(name))?;
         if let Some(memory) = limits.memory {
             fs::write(folder.join("memory.max"), memory.0.to_string())?;
@@ -127,6 +194,10 @@ impl Drop for Cgroup {
                 }
             }
         }
+        if let Some(handed_out) = &self.handed_out {
+            // Somebody else may need it by now; then the kernel refuses, and it stays.
+            let _ = handed_out.take_back();
+        }
     }
 }
 
@@ -160,13 +231,39 @@ mod tests {
     }
 
     #[test]
+    fn controllers_are_handed_out_only_where_they_are_missing_and_taken_back_by_the_last_group() {
+        let scratch = tempfile::tempdir().unwrap();
+        let control = scratch.path().join("cgroup.subtree_control");
+        fs::write(&control, "cpu memory pids\n").unwrap();
+        let asked = HandedOut::ask(scratch.path(), &["memory"]).unwrap();
+        assert!(asked.is_none(), "{asked:?}");
+        assert_eq!(fs::read_to_string(&control).unwrap(), "cpu memory pids\n");
+
+        let asked = HandedOut::ask(scratch.path(), &["memory", "cpuset"])
+            .unwrap()
+            .unwrap();
+        assert_eq!(fs::read_to_string(&control).unwrap(), "+cpuset");
+        let other = scratch.path().join("noctune-1-0");
+        fs::create_dir(&other).unwrap();
+        asked.take_back().unwrap();
+        assert_eq!(fs::read_to_string(&control).unwrap(), "+cpuset");
+        fs::remove_dir(other).unwrap();
+        asked.take_back().unwrap();
+        assert_eq!(fs::read_to_string(&control).unwrap(), "-cpuset");
+    }
+
+    #[test]
     fn a_child_is_limited_from_its_first_instruction_and_the_group_is_gone_afterwards() {
         let limits = Limits {
             memory: Some(Bytes::mib(64)),
             cores: Some(1),
         };
         let Ok(group) = Cgroup::create(&limits) else {
-            eprintln!("skipped: this host does not let us make cgroups");
+            // Standard error itself: what `eprintln!` writes is shown for failed tests only.
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                b"skipped: this host does not let us make cgroups\n",
+            );
             return;
         };
         let child = Spawn::new("/bin/sleep")

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::caches::DiskCounters;
 use super::identity::{Stat, all_pids, boot_id};
 use super::memory::MemoryProbe;
 use super::storage::Storage;
@@ -139,6 +140,62 @@ pub struct OtherLoad {
     pub servers: Vec<OtherServer>,
     /// Share of all CPU time used by everybody but this process and `ours`, 0 to 1.
     pub cpu_share: f64,
+    /// Share of the time in which the busiest disk worked for others, 0 to 1.
+    pub disk_share: f64,
+}
+
+/// What the disks did, and what of it was ours.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct DiskUse {
+    /// Every disk of the host.
+    disks: Vec<DiskCounters>,
+    /// Bytes read from and written to disks by this process and `ours`.
+    by_us: u64,
+}
+
+impl DiskUse {
+    fn now(ours: &[i32]) -> Self {
+        let text = read("/proc/diskstats").unwrap_or_default();
+        // A disk of its own has a device; loops, RAM disks and mapped ones stand for something else.
+        let is_disk = |name: &str| Path::new("/sys/block").join(name).join("device").exists();
+        Self {
+            disks: DiskCounters::disks(&text, is_disk),
+            by_us: ours
+                .iter()
+                .filter_map(|pid| read(&format!("/proc/{pid}/io")))
+                .map(|text| disk_bytes(&text))
+                .sum(),
+        }
+    }
+
+    /// Share of `seconds` in which the busiest disk worked, less the part that moved our bytes.
+    fn share_of_others(&self, before: &Self, seconds: f64) -> f64 {
+        let by_us = self.by_us.saturating_sub(before.by_us) as f64;
+        self.disks
+            .iter()
+            .zip(&before.disks)
+            .map(|(now, then)| {
+                let moved = |disk: &DiskCounters| disk.read_bytes + disk.written_bytes;
+                let bytes = moved(now).saturating_sub(moved(then)) as f64;
+                let busy = now.busy_ms.saturating_sub(then.busy_ms) as f64 / 1000.0;
+                let others = if bytes > 0.0 {
+                    (1.0 - by_us / bytes).max(0.0)
+                } else {
+                    1.0
+                };
+                (busy / seconds * others).clamp(0.0, 1.0)
+            })
+            .fold(0.0, f64::max)
+    }
+}
+
+/// Bytes that a `/proc/PID/io` text says were read from and written to disks.
+fn disk_bytes(text: &str) -> u64 {
+    text.lines()
+        .filter_map(|line| line.split_once(": "))
+        .filter(|(name, _)| ["read_bytes", "write_bytes"].contains(name))
+        .filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok())
+        .sum()
 }
 
 /// Clock ticks per second of `/proc` (sysconf(3), `_SC_CLK_TCK`).
@@ -171,11 +228,14 @@ pub async fn other_load(ours: &[i32], length: Duration) -> OtherLoad {
             Some((pid, name, cpu_ticks(pid)?))
         })
         .collect();
+    let all_ours: Vec<i32> = ours.iter().copied().chain([own]).collect();
+    let disks_before = DiskUse::now(&all_ours);
     let (mine_before, before) = (mine(), total());
     let began = tokio::time::Instant::now();
     tokio::time::sleep(length).await;
     let seconds = began.elapsed().as_secs_f64();
     let (mine_after, after) = (mine(), total());
+    let disk_share = DiskUse::now(&all_ours).share_of_others(&disks_before, seconds);
     let all = after.all().saturating_sub(before.all()).max(1) as f64;
     let used = after.used().saturating_sub(before.used()) as f64;
     let by_us = mine_after.saturating_sub(mine_before) as f64;
@@ -192,6 +252,7 @@ pub async fn other_load(ours: &[i32], length: Duration) -> OtherLoad {
     OtherLoad {
         servers,
         cpu_share: ((used - by_us) / all).clamp(0.0, 1.0),
+        disk_share,
     }
 }
 
@@ -252,6 +313,36 @@ mod tests {
         assert_eq!(quota_v2("150000 100000"), Some(1.5));
         assert_eq!(quota_v2("max 100000"), None);
         assert_eq!(quota_v2("-1 100000"), None);
+    }
+
+    #[test]
+    fn a_disk_that_works_for_others_is_busy_and_one_that_works_for_us_is_not() {
+        let at = |busy_ms: u64, written_bytes: u64, by_us: u64| DiskUse {
+            disks: vec![
+                DiskCounters::default(),
+                DiskCounters {
+                    busy_ms,
+                    written_bytes,
+                    ..DiskCounters::default()
+                },
+            ],
+            by_us,
+        };
+        let before = at(1000, 5 << 20, 1 << 20);
+        let share = |now: DiskUse| now.share_of_others(&before, 2.0);
+        assert!((share(at(2800, 105 << 20, 1 << 20)) - 0.9).abs() < 1e-9);
+        assert!(share(at(2800, 105 << 20, 101 << 20)) < 1e-9);
+        assert!(share(at(1000, 5 << 20, 1 << 20)) < 1e-9);
+        assert_eq!(
+            disk_bytes("rchar: 9\nread_bytes: 4096\nwrite_bytes: 8192\n"),
+            12_288
+        );
+    }
+
+    #[tokio::test]
+    async fn this_host_is_looked_at() {
+        let seen = other_load(&[], Duration::from_millis(50)).await;
+        assert!((0.0..=1.0).contains(&seen.cpu_share) && (0.0..=1.0).contains(&seen.disk_share));
     }
 
     #[test]

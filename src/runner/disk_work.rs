@@ -72,7 +72,11 @@ mod tests {
             std::thread::sleep(Duration::from_millis(50));
             told.store(true, Ordering::Relaxed);
         });
-        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(20), work)
+                .await
+                .is_err()
+        );
         assert!(!ended.load(Ordering::Relaxed));
         disk.end().await;
         assert!(ended.load(Ordering::Relaxed), "it was not waited for");

@@ -1,7 +1,7 @@
 //! One trial, phase by phase, on the real server under the real load.
 
-mod death;
 mod deadlines;
+mod death;
 mod disk_work;
 mod drain;
 mod journal;

@@ -92,15 +92,13 @@ impl TrialRunner {
                 .run(&format!("INSERT INTO `{DATABASE}`.noctune_recovered VALUES (1)"))
                 .await
         };
-        commit
-            .await
-            .map_err(|error| {
-                Failure::unanswered(
-                    Phase::CrashRecovery,
-                    "the recovered server does not commit",
-                    &error,
-                )
-            })?;
+        commit.await.map_err(|error| {
+            Failure::unanswered(
+                Phase::CrashRecovery,
+                "the recovered server does not commit",
+                &error,
+            )
+        })?;
         Ok(clock.elapsed().as_secs_f64())
     }
 }

@@ -48,7 +48,9 @@ pub(super) async fn scan(
 /// Ends a connection and what runs in it. A server that does not even do that hangs.
 async fn kill(client: &mut Client, id: f64) -> Result<(), Failure> {
     match client.run(&format!("KILL {id:.0}")).await {
-        Err(ClientError::TimedOut { .. }) => Err(Failure::Outcome(Outcome::TimedOut { phase: Phase::WarmUp })),
+        Err(ClientError::TimedOut { .. }) => {
+            Err(Failure::Outcome(Outcome::TimedOut { phase: Phase::WarmUp }))
+        }
         // It may have ended just now.
         Ok(()) | Err(ClientError::Failed { .. }) => Ok(()),
     }
@@ -56,9 +58,7 @@ async fn kill(client: &mut Client, id: f64) -> Result<(), Failure> {
 
 async fn number(client: &mut Client, sql: &str) -> Result<Option<f64>, ClientError> {
     let rows = client.rows(sql).await?;
-    Ok(rows
-        .first()
-        .and_then(|row| row.first()?.as_ref()?.parse().ok()))
+    Ok(rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok()))
 }
 
 async fn read_all(client: &mut Client, end: Instant) -> Result<Option<String>, ClientError> {

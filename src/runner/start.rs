@@ -188,12 +188,9 @@ impl TrialRunner {
         log: &str,
         warnings: &mut Vec<Warning>,
     ) -> Result<Configuration, Failure> {
-        let read = client
-            .global_variables()
-            .await
-            .map_err(|error| {
-                Failure::unanswered(Phase::Verify, "the server's variables cannot be read", &error)
-            })?;
+        let read = client.global_variables().await.map_err(|error| {
+            Failure::unanswered(Phase::Verify, "the server's variables cannot be read", &error)
+        })?;
         let asked: BTreeMap<String, Value> = variables.iter().cloned().collect();
         let mut verified = verify(&asked, &read, |name| self.block(name));
         verified.accept_lowered(log);

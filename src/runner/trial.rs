@@ -171,9 +171,7 @@ impl TrialRunner {
             let mut client = instance
                 .client(deadline(Phase::Verify) / 2)
                 .await
-                .map_err(|error| {
-                    Failure::unanswered(Phase::Verify, "the server cannot be asked", &error)
-                })?;
+                .map_err(|error| Failure::unanswered(Phase::Verify, "the server cannot be asked", &error))?;
             let effective = self
                 .verify(order, &mut client, &variables, &log, &mut seen)
                 .await?;
@@ -229,7 +227,11 @@ impl TrialRunner {
             Ok((measure(&mut watch, length, warm).await?, None))
         };
         journal
-            .phase(Phase::Measure, self.deadlines.of(Phase::Measure, length), measured)
+            .phase(
+                Phase::Measure,
+                self.deadlines.of(Phase::Measure, length),
+                measured,
+            )
             .await
     }
 
@@ -352,15 +354,14 @@ impl TrialRunner {
         };
         Ok((drain_rate(client, instance, &self.data).await?, note))
     }
-
 }
 
 /// A load that hung while the server was idle and answered is the host's fault, not the candidate's.
 async fn hung_or_failed(failure: &LoadFailure, client: &mut Client, phase: Phase) -> Failure {
     match failure {
-        LoadFailure::Hung { .. } if is_idle(client).await => Failure::host(format!(
-            "{failure}, while the server was idle and answered"
-        )),
+        LoadFailure::Hung { .. } if is_idle(client).await => {
+            Failure::host(format!("{failure}, while the server was idle and answered"))
+        }
         failure => Failure::Outcome(failure.outcome(phase)),
     }
 }

@@ -143,8 +143,11 @@ impl Watch<'_> {
             .last()
             .and_then(|sample| sample.values.get("threads_running"));
         // The asking connection itself is running.
-        if running.is_some_and(|running| *running <= 1.0) && silent >= self.limits.load_hung.as_secs_f64() - 0.5 {
-            let text = format!("the load sent nothing for {silent:.0} s while the server was idle and answered");
+        if running.is_some_and(|running| *running <= 1.0)
+            && silent >= self.limits.load_hung.as_secs_f64() - 0.5
+        {
+            let text =
+                format!("the load sent nothing for {silent:.0} s while the server was idle and answered");
             return Err(Failure::Outcome(Outcome::HostFault {
                 cause: Cause::new(CauseKind::Other, text),
             }));

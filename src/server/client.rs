@@ -35,7 +35,9 @@ impl ClientError {
             Self::Failed {
                 source: sqlx::Error::Database(error),
                 ..
-            } => error.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number),
+            } => error
+                .try_downcast_ref::<MySqlDatabaseError>()
+                .map(MySqlDatabaseError::number),
             _ => None,
         }
     }

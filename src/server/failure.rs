@@ -112,9 +112,7 @@ const ABSURD_OPEN_FILES: u64 = 1 << 26;
 fn killed(log: &str, death: &Death) -> Outcome {
     let before_ready = !log.contains(READY);
     let counted = death.kernel_told == Some(true) || death.cgroup_kills.is_some_and(|kills| kills > 0);
-    if before_ready
-        && !counted
-        && death.open_files.is_some_and(|limit| limit >= ABSURD_OPEN_FILES) {
+    if before_ready && !counted && death.open_files.is_some_and(|limit| limit >= ABSURD_OPEN_FILES) {
         let text = format!(
             "killed by signal 9 before it was ready; its limit of {} open files makes it allocate too much",
             death.open_files.unwrap_or_default()

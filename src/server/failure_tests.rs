@@ -307,7 +307,8 @@ fn a_running_server_that_gives_up_for_what_it_lacks_says_so() {
         Outcome::HostFault { cause } => assert_eq!(cause.kind, CauseKind::DiskFull),
         other => panic!("{other:?}"),
     }
-    let memory = running("[ERROR] mysqld: Out of memory (Needed 134217728 bytes)\n[ERROR] mysqld got signal 6 ;");
+    let memory =
+        running("[ERROR] mysqld: Out of memory (Needed 134217728 bytes)\n[ERROR] mysqld got signal 6 ;");
     let outcome = classify_death(&memory, &with_signal(6));
     assert!(matches!(outcome, Outcome::OutOfMemory { .. }), "{outcome:?}");
 }

@@ -227,9 +227,11 @@ impl Making {
         }
         fill(&instance.socket()).await?;
         strip_rows(&mut client).await.map_err(|error| {
-            Error::host(format!("the template cannot be cleared of what is production's: {error}"))
-                .at(self.root.join(super::LOG_NAME).display().to_string())
-                .next("run that statement on the server the data come from, and read what it says")
+            Error::host(format!(
+                "the template cannot be cleared of what is production's: {error}"
+            ))
+            .at(self.root.join(super::LOG_NAME).display().to_string())
+            .next("run that statement on the server the data come from, and read what it says")
         })?;
         client.close().await;
         Ok(())

@@ -12,7 +12,7 @@ use crate::study::WorkloadKind;
 use crate::units::Bytes;
 use crate::workload::{Workload, sysbench::Sysbench};
 
-/// Foreign CPU use above this share makes a host unfit for measuring (trial: "Other people's hosts").
+/// Foreign use of the CPU or of a disk above this share makes a host unfit for measuring (trial: "Other people's hosts").
 const BUSY: f64 = 0.2;
 /// How long the host is looked at.
 const LOOK: Duration = Duration::from_millis(1500);
@@ -90,7 +90,11 @@ fn probed(host: &Fingerprint) -> Result<MachineClass> {
 /// # Errors
 /// [`Error::Host`] with what was seen.
 pub async fn check_host(shared: bool) -> Result<Option<String>> {
-    let others = other_load(&[], LOOK).await;
+    let mut others = other_load(&[], LOOK).await;
+    if others.disk_share > BUSY {
+        // What was written a moment ago, by our last run perhaps, reaches the disk now; only what lasts is a load.
+        others = other_load(&[], LOOK).await;
+    }
     let servers: Vec<String> = others
         .servers
         .iter()
@@ -110,6 +114,11 @@ pub async fn check_host(shared: bool) -> Result<Option<String>> {
         format!(
             "other programs use {:.0} % of this host's CPU",
             100.0 * others.cpu_share
+        )
+    } else if others.disk_share > BUSY {
+        format!(
+            "other programs keep a disk of this host busy {:.0} % of the time",
+            100.0 * others.disk_share
         )
     } else {
         return Ok(None);

@@ -8,6 +8,9 @@ mod commands;
 mod engine;
 mod failures;
 mod fakes;
+mod hangs;
 mod nights;
 mod resume;
 mod study;
+#[path = "../common/trials.rs"]
+mod trials;

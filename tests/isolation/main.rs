@@ -1,15 +1,19 @@
 //! Nothing of production comes along: a trial with a production my.cnf and a production data directory, its system calls
-//! recorded. Needs `mariadbd`, `sysbench` and `strace`; skipped with a printed reason where one of them is missing.
+//! recorded. Needs `mariadbd`, `sysbench` and `strace`; skipped with a printed reason where one of them is missing, unless
+//! `CI=true`.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails the test")]
 
 mod calls;
 mod production;
+#[path = "../common/skip.rs"]
+mod skip;
 
 use std::path::Path;
 use std::process::Command;
 
-use calls::{Call, calls};
+use calls::{Call, TRACED, calls};
+use skip::{skip, skip_anywhere};
 
 /// Whether a program of PATH (or /usr/sbin) can be run.
 fn there(program: &str) -> bool {
@@ -22,11 +26,13 @@ fn there(program: &str) -> bool {
 /// The files a trial may write to outside of its study folder, and why.
 fn may_write(path: &str) -> bool {
     path == "/dev/null"
-        // Private sockets, the scratch folder of the baseline.
-        || path.starts_with("/tmp/noctune-")
+        // Private sockets; scratch folders of servers lie in the study.
+        || (path.starts_with("/tmp/noctune-")
+            && !["facts", "baseline"].iter().any(|scratch| path.contains(scratch)))
         || path.starts_with("/run/noctune-")
         // The server as the kernel's first victim; the histograms in memory that the load shares with Noctune.
         || path.starts_with("/proc/")
+        || path.starts_with("/memfd:noctune-load")
         // MariaDB 10.11 looks for memory pressure by this odd path and finds nothing.
         || path.starts_with("/sys/fs/cgroup")
 }
@@ -35,7 +41,7 @@ fn may_write(path: &str) -> bool {
 async fn a_trial_reaches_nothing_but_its_socket_and_writes_nothing_outside_of_its_study() {
     for program in ["mariadbd", "sysbench", "strace"] {
         if !there(program) {
-            println!("skipped: no {program} on this host");
+            skip(&format!("no {program} on this host"));
             return;
         }
     }
@@ -44,8 +50,8 @@ async fn a_trial_reaches_nothing_but_its_socket_and_writes_nothing_outside_of_it
     let results = scratch.path().join("results");
     let recorded = scratch.path().join("calls.txt");
     let traced = Command::new("strace")
-        .args(["-f", "-qq", "-s", "400", "-e"])
-        .arg("trace=openat,open,creat,connect,bind,socket,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,link,linkat,truncate")
+        .args(["-f", "-y", "-qq", "-s", "400", "-e"])
+        .arg(TRACED)
         .arg("-o")
         .arg(&recorded)
         .arg(env!("CARGO_BIN_EXE_noctune"))
@@ -55,13 +61,14 @@ async fn a_trial_reaches_nothing_but_its_socket_and_writes_nothing_outside_of_it
         .arg(&production.study)
         // Nothing is remembered from an earlier run, and nothing left for a later one.
         .env("XDG_CACHE_HOME", results.join("cache"))
+        .current_dir(scratch.path())
         .env_remove("XDG_RUNTIME_DIR")
         .env_remove("TMPDIR")
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&traced.stderr);
     if told.contains("PTRACE_TRACEME") || told.contains("ptrace(PTRACE") {
-        println!("skipped: strace may not trace here: {told}");
+        skip_anywhere(&format!("strace may not trace here: {told}"));
         return;
     }
     assert!(
@@ -71,7 +78,7 @@ async fn a_trial_reaches_nothing_but_its_socket_and_writes_nothing_outside_of_it
     );
 
     let text = std::fs::read_to_string(&recorded).unwrap();
-    let found = calls(&text);
+    let found = calls(&text, scratch.path().to_str().unwrap());
     assert!(found.len() > 1000, "strace recorded only {} calls", found.len());
     let study = results.to_str().unwrap();
     let mut wrong = Vec::new();
@@ -84,9 +91,7 @@ async fn a_trial_reaches_nothing_but_its_socket_and_writes_nothing_outside_of_it
             }
             Call::Bind(address) => address.contains("noctune-") || address.contains("AF_NETLINK"),
             Call::TcpSocket => false,
-            // Servers work in their data directory, which lies in the study.
-            Call::Write(path) if !path.starts_with('/') => !path.contains("../"),
-            Call::Write(path) => path.starts_with(study) || may_write(path),
+            Call::Write(path) | Call::Chdir(path) => path.starts_with(study) || may_write(path),
         };
         if !fine {
             wrong.push(format!("{call:?}"));

@@ -10,6 +10,8 @@ use noctune::server::{
     StartFailure, Template, TemplateSpec, fresh_server_id, private_cnf, reset,
 };
 
+use crate::skip::skip;
+
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bench {
@@ -19,11 +21,20 @@ pub(crate) struct Bench {
     pub(crate) user: ServerUser,
 }
 
+/// A program of PATH or /usr/sbin.
+pub(crate) fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
 /// None where this host has no server.
 pub(crate) async fn bench() -> Option<Bench> {
     static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let Ok(server) = ServerBinary::find("mariadbd").await else {
-        println!("skipped: no mariadbd on PATH");
+        skip("no mariadbd on PATH");
         return None;
     };
     let _turn = ONE_AT_A_TIME.lock().await;

@@ -112,3 +112,34 @@ async fn data_that_a_server_runs_on_are_refused() {
     );
     running.kill().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_cannot_be_stripped_fails_the_template_by_its_statement() {
+    let Some(bench) = bench().await else { return };
+    let folder = bench.scratch.path().join("template");
+    std::fs::create_dir(&folder).unwrap();
+    let settings = BTreeMap::new();
+    let spec = TemplateSpec {
+        server: &bench.server,
+        folder: &folder,
+        key: "odd",
+        source: Source::Empty,
+        settings: &settings,
+        user: &bench.user,
+        deadline: DEADLINE,
+    };
+    let error = Template::open_or_make(&spec, None, async |socket: &Path| {
+        let mut client = Client::connect(socket, DEADLINE).await.unwrap();
+        client.run("DROP TABLE mysql.servers").await.unwrap();
+        client
+            .run("CREATE VIEW mysql.servers AS SELECT 1 AS a")
+            .await
+            .unwrap();
+        client.close().await;
+        Ok(())
+    })
+    .await
+    .unwrap_err();
+    assert!(error.to_string().contains("DELETE FROM mysql.servers"), "{error}");
+    assert!(Template::open(&folder, &bench.server, "odd").is_none());
+}

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use noctune::workload::Endpoint;
 
+use crate::skip::skip;
+
 pub(crate) struct Server {
     child: Child,
     folder: tempfile::TempDir,
@@ -25,7 +27,7 @@ impl Server {
         let (Some(mariadbd), Some(install), Some(_)) =
             (found("mariadbd"), found("mariadb-install-db"), found("sysbench"))
         else {
-            println!("skipped: mariadbd, mariadb-install-db or sysbench is not installed");
+            skip("mariadbd, mariadb-install-db or sysbench is not installed");
             return None;
         };
         let folder = tempfile::Builder::new()
