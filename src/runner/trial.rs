@@ -200,7 +200,7 @@ impl TrialRunner {
         client: &mut Client,
     ) -> Result<Window, Failure> {
         let length = &order.job.length;
-        let warm = async {
+        let warm = Box::pin(async {
             let read = match &running.instance {
                 Some(instance) => scan(instance, client, self.deadlines.scan).await?,
                 None => None,
@@ -218,7 +218,7 @@ impl TrialRunner {
                 warm,
                 Some(read.map_or_else(|| steady.to_owned(), |read| format!("{read}, {steady}"))),
             ))
-        };
+        });
         let warm = journal
             .phase(Phase::WarmUp, self.deadlines.of(Phase::WarmUp, length), warm)
             .await?;
