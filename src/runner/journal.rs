@@ -85,10 +85,14 @@ impl<'a> Journal<'a> {
         work: impl Future<Output = Result<(T, Option<String>), Failure>>,
     ) -> Result<T, Failure> {
         let stop = self.stop;
-        tokio::select! {
-            ended = self.timed(phase, deadline, work) => ended,
-            () = stop.cancelled() => Err(Failure::Stopped),
-        }
+        // The stop is looked at within the timed phase, so that what is cut short ends in the stream of events, too.
+        let until_stopped = async {
+            tokio::select! {
+                ended = work => ended,
+                () = stop.cancelled() => Err(Failure::Stopped),
+            }
+        };
+        self.timed(phase, deadline, until_stopped).await
     }
 
     /// As [`Journal::phase`], but not cut short by the user's stop: what cleans up always runs to its end.
@@ -117,7 +121,7 @@ impl<'a> Journal<'a> {
         let note = match &ended {
             Ok((_, note)) => note.clone(),
             Err(Failure::Outcome(outcome)) => outcome.reason(),
-            Err(Failure::Stopped) => None,
+            Err(Failure::Stopped) => Some("stopped by the user".to_owned()),
         };
         self.events.send(&Event::PhaseEnded {
             trial: self.trial,
@@ -203,13 +207,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_raised_stop_ends_a_phase() {
-        let (events, stop, told) = (Events::default(), CancellationToken::new(), RefCell::default());
+        #[derive(Default)]
+        struct Heard(std::sync::Mutex<Vec<Event>>);
+        impl crate::night::Listener for Heard {
+            fn on(&self, event: &Event) {
+                self.0.lock().unwrap().push(event.clone());
+            }
+        }
+        let heard = std::sync::Arc::new(Heard::default());
+        let events = Events::new(vec![heard.clone()]);
+        let (stop, told) = (CancellationToken::new(), RefCell::default());
         stop.cancel();
         let mut journal = Journal::new(1, &events, &stop, &told);
         let never = std::future::pending::<Result<((), Option<String>), Failure>>();
         assert_eq!(
             journal.phase(Phase::WarmUp, Duration::from_secs(5), never).await,
             Err(Failure::Stopped)
+        );
+        let heard = heard.0.lock().unwrap();
+        assert!(
+            matches!(
+                heard.as_slice(),
+                [
+                    Event::PhaseStarted { .. },
+                    Event::PhaseEnded { trial: 1, phase: Phase::WarmUp, note: Some(note), .. }
+                ] if note.contains("stopped")
+            ),
+            "{heard:?}"
         );
     }
 }

@@ -4,7 +4,7 @@ use super::journal::Failure;
 use super::series::counters;
 use super::watch::{Samples, StatusSample, Watch};
 use crate::plan::Length;
-use crate::stats::{batch_means, steadiness};
+use crate::stats::{batch_interval, steadiness};
 use crate::trial::{
     Cause, CauseKind, EndOfMeasuring, Measurement, Outcome, Phase, WindowTotals, WriteDebt, WriteState,
     metrics_of,
@@ -119,11 +119,10 @@ fn swapped(first: &StatusSample, last: &StatusSample) -> Result<(), Failure> {
     Err(Failure::Outcome(Outcome::HostFault { cause }))
 }
 
-/// Whether the mean of the samples is known to 1 % (95 %, normal), by batch means.
+/// Whether the mean of the samples is known to 1 %, by the 95 % t interval of their batch means.
 fn is_precise(window: &[f64]) -> bool {
-    batch_means(window)
-        .and_then(|mean| mean.standard_error.map(|error| (mean.value, error)))
-        .is_some_and(|(mean, error)| mean > 0.0 && 1.96 * error <= PRECISE * mean)
+    batch_interval(window, 0.95)
+        .is_some_and(|mean| mean.point > 0.0 && mean.high - mean.point <= PRECISE * mean.point)
 }
 
 impl Window {
@@ -133,14 +132,14 @@ impl Window {
     }
 
     /// What the window says. `drain_rate` is the rate, in bytes per second, at which the server was seen to pay its debt
-    /// afterwards; the fastest stretch of the trial counts, too.
+    /// afterwards.
     pub(super) fn measurement(
         &self,
         samples: &Samples,
         writes: bool,
         drain_rate: Option<f64>,
     ) -> Measurement {
-        let debt = writes.then(|| self.debt(&samples.status, drain_rate)).flatten();
+        let debt = writes.then(|| self.debt(drain_rate)).flatten();
         let seconds = &samples.seconds[self.warm.samples..];
         let mut counted = counters(&self.first, &self.last);
         counted.extend(self.last.host.since(&self.first.host));
@@ -157,14 +156,8 @@ impl Window {
         }
     }
 
-    fn debt(&self, status: &[StatusSample], drain_rate: Option<f64>) -> Option<WriteDebt> {
-        let fastest = status
-            .windows(2)
-            .filter_map(|pair| Some(state(&pair[0])?.flush_rate(&state(&pair[1])?, pair[1].at - pair[0].at)))
-            .chain(drain_rate)
-            .fold(0.0, f64::max);
-        let rate = (fastest > 0.0).then_some(fastest);
-        state(&self.first)?.debt(&state(&self.last)?, self.last.at - self.first.at, rate)
+    fn debt(&self, drain_rate: Option<f64>) -> Option<WriteDebt> {
+        state(&self.first)?.debt(&state(&self.last)?, self.last.at - self.first.at, drain_rate)
     }
 }
 
@@ -184,5 +177,15 @@ mod tests {
         let jumping: Vec<f64> = (0..40).map(|i| 1000.0 + 300.0 * f64::from((i / 7) % 2)).collect();
         assert!(!is_precise(&jumping));
         assert!(!is_precise(&[0.0; 40]), "nothing done is nothing measured");
+    }
+
+    #[test]
+    fn few_batches_need_a_smaller_spread_than_a_normal_quantile_asks_for() {
+        // Standard error 4.6: times 1.96 that is 0.9 % of the mean, times the t of 3 degrees of freedom 1.5 %.
+        let window: Vec<f64> = [1008.0, 992.0, 1008.0, 992.0]
+            .into_iter()
+            .flat_map(|mean| [mean; 2])
+            .collect();
+        assert!(!is_precise(&window));
     }
 }

@@ -1,6 +1,6 @@
 //! Standard error of the mean of a correlated series, by batch means.
 
-use super::Estimate;
+use super::{Estimate, Interval, t_critical};
 
 /// Fewest batches from which a variance is taken.
 const MIN_BATCHES: usize = 4;
@@ -27,12 +27,28 @@ pub fn batch_means(values: &[f64]) -> Option<Estimate> {
     })
 }
 
+/// The t interval of the mean of a correlated series, from [`batch_means`]: as many degrees of freedom as there are
+/// batches but one. None where there is no standard error, or `level` is not in (0, 1).
+pub fn batch_interval(values: &[f64], level: f64) -> Option<Interval> {
+    let mean = batch_means(values)?;
+    let (_, batches) = shape(values.len())?;
+    let half = t_critical(level, (batches - 1) as f64)? * mean.standard_error?;
+    Some(Interval {
+        point: mean.value,
+        low: mean.value - half,
+        high: mean.value + half,
+        level,
+    })
+}
+
+/// Size and number of batches; none where the series is too short.
+fn shape(length: usize) -> Option<(usize, usize)> {
+    let size = length.isqrt().min(length / MIN_BATCHES);
+    (size >= 2).then(|| (size, length / size))
+}
+
 fn standard_error(values: &[f64]) -> Option<f64> {
-    let size = values.len().isqrt().min(values.len() / MIN_BATCHES);
-    if size < 2 {
-        return None;
-    }
-    let batches = values.len() / size;
+    let (size, batches) = shape(values.len())?;
     let used = &values[values.len() - batches * size..];
     let means: Vec<f64> = used.chunks_exact(size).map(average).collect();
     let middle = average(&means);
@@ -60,6 +76,18 @@ mod tests {
         assert_eq!(estimate.standard_error, None);
         assert_eq!(batch_means(&[]), None);
         assert_eq!(batch_means(&[1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn the_interval_has_the_width_of_students_t_with_one_degree_less_than_batches() {
+        let series = [1.0, 1.0, 3.0, 3.0, 1.0, 1.0, 3.0, 3.0];
+        let (mean, interval) = (
+            batch_means(&series).unwrap(),
+            batch_interval(&series, 0.95).unwrap(),
+        );
+        let half = 3.182 * mean.standard_error.unwrap();
+        assert!((interval.high - 2.0 - half).abs() < 1e-3 && (2.0 - interval.low - half).abs() < 1e-3);
+        assert_eq!(batch_interval(&series[..7], 0.95), None);
     }
 
     #[test]

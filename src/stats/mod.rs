@@ -7,7 +7,7 @@ mod histogram;
 mod steady;
 mod student;
 
-pub use batch_means::batch_means;
+pub use batch_means::{batch_interval, batch_means};
 pub use blocks::{block_order, expected_half_width, ratio_interval};
 pub use estimate::{Estimate, Interval};
 pub use histogram::Histogram;

@@ -8,6 +8,10 @@
 
 use super::WriteDebt;
 
+/// A stretch shorter than this, in seconds, tells no rate of flushing: page cleaners work once a second, in bursts. It is
+/// four of their rounds, less what a clock may be off.
+const SHORTEST: f64 = 3.5;
+
 /// The server's own account of postponed and done writes at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WriteState {
@@ -49,17 +53,20 @@ impl WriteState {
 
     /// The debt of a window of this length that begins here and ends at `later`.
     ///
-    /// `drain_rate` is a faster rate, in bytes per second, that this server is known to reach with this configuration:
-    /// the fastest stretch of the trial, or a drain timed after it. A server that flushes little because nothing forces
-    /// it to flushes slower than it can, and its debt would be overstated without.
+    /// The rate is the one seen over the whole window: a shorter stretch is a burst that the server does not keep up.
+    /// `drain_rate` is what a drain timed after the window reached, in bytes per second; it counts where it is faster (a
+    /// server that nothing forces to flush pays later, but no slower than it then does), and alone where the window is
+    /// too short to tell a rate.
     ///
     /// None where dirty data grew and no rate is known: then a drain has to be timed.
     pub fn debt(&self, later: &Self, seconds: f64, drain_rate: Option<f64>) -> Option<WriteDebt> {
         let growth = (later.dirty_bytes - self.dirty_bytes).max(0.0);
         let seen = self.flush_rate(later, seconds);
-        let rate = drain_rate
-            .filter(|rate| rate.is_finite())
-            .map_or(seen, |drain| drain.max(seen));
+        let rate = match drain_rate.filter(|rate| rate.is_finite() && *rate > 0.0) {
+            Some(drain) if seconds < SHORTEST => drain,
+            Some(drain) => drain.max(seen),
+            None => seen,
+        };
         let time = if growth > 0.0 { growth / rate } else { 0.0 };
         time.is_finite().then_some(WriteDebt {
             growth_bytes: growth,
@@ -95,6 +102,14 @@ mod tests {
         let (begin, end) = (state(0.0, 0.0), state(60e6, 100e6));
         assert_eq!(begin.debt(&end, 10.0, Some(30e6)).unwrap().seconds, 2.0);
         assert_eq!(begin.debt(&end, 10.0, Some(1e6)).unwrap().seconds, 6.0);
+    }
+
+    #[test]
+    fn a_burst_in_a_short_window_is_no_rate_where_a_drain_was_timed() {
+        let (begin, end) = (state(0.0, 0.0), state(60e6, 100e6));
+        let debt = begin.debt(&end, 2.0, Some(10e6)).unwrap();
+        assert_eq!((debt.flush_bytes_per_second, debt.seconds), (10e6, 6.0));
+        assert_eq!(begin.debt(&end, 2.0, None).unwrap().flush_bytes_per_second, 50e6);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub enum EndOfMeasuring {
 pub struct WriteDebt {
     /// Growth of the dirty data over the window, bytes; never below zero.
     pub growth_bytes: f64,
-    /// The flush rate seen in the window, bytes per second.
+    /// The rate at which it would be paid: seen in the window or in a drain after it, bytes per second.
     pub flush_bytes_per_second: f64,
     /// Seconds it would take to pay: growth over rate; this is added to the window in the score.
     pub seconds: f64,

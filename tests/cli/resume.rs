@@ -113,6 +113,17 @@ fn ctrl_c_ends_what_runs_and_says_how_to_go_on() {
     send(&child, Signal::INT);
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
+    let events = bench.output();
+    let phases = |kind| {
+        of_kind(&events, kind)
+            .map(|e| e["phase"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        phases("phase-started"),
+        phases("phase-ended"),
+        "every phase that began has ended"
+    );
     assert!(
         bench.is_quiet_within(Duration::from_secs(1)),
         "something still runs"
