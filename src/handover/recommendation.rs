@@ -22,10 +22,10 @@ impl Recommendation {
     /// What a finished study recommends; none where it recommends the baseline.
     pub fn of_verdict(verdict: &Verdict) -> Option<Self> {
         let best = verdict.best.as_ref()?;
-        let blocks = verdict.blocks;
+        let (blocks, burst) = (verdict.blocks, verdict.burst);
         let gain = match (verdict.kind, verdict.gain) {
-            (VerdictKind::Confirmed, Some(ratio)) => Gain::Confirmed { ratio, blocks },
-            (VerdictKind::NotConfirmed, Some(ratio)) => Gain::NotConfirmed { ratio, blocks },
+            (VerdictKind::Confirmed, Some(ratio)) => Gain::Confirmed { ratio, blocks, burst },
+            (VerdictKind::NotConfirmed, Some(ratio)) => Gain::NotConfirmed { ratio, blocks, burst },
             (VerdictKind::NoTime, None) => Gain::Untested,
             // Every other end recommends nothing, whatever was measured on the way.
             _ => return None,
@@ -167,6 +167,7 @@ mod tests {
             gain,
             gain_over_rule: None,
             rule_note: None,
+            burst: None,
             blocks: 5,
             min_gain: 0.01,
             run_noise: None,
@@ -188,14 +189,16 @@ mod tests {
             gain_of(VerdictKind::Confirmed, Some(seen)),
             Some(Gain::Confirmed {
                 ratio: seen,
-                blocks: 5
+                blocks: 5,
+                burst: None
             })
         );
         assert_eq!(
             gain_of(VerdictKind::NotConfirmed, Some(seen)),
             Some(Gain::NotConfirmed {
                 ratio: seen,
-                blocks: 5
+                blocks: 5,
+                burst: None
             })
         );
         assert_eq!(gain_of(VerdictKind::NoTime, None), Some(Gain::Untested));

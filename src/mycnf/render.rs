@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::line::quoted;
+use crate::plan::Burst;
 use crate::space::Value;
 use crate::stats::Interval;
 use crate::units::{Bytes, UtcMillis};
@@ -56,6 +57,8 @@ pub enum Gain {
         ratio: Interval,
         /// In how many blocks.
         blocks: u32,
+        /// The write debt its runs left unpaid, where they did.
+        burst: Option<Burst>,
     },
     /// The confirmation was made and its interval does not clear the threshold: no claim.
     NotConfirmed {
@@ -63,6 +66,8 @@ pub enum Gain {
         ratio: Interval,
         /// In how many blocks.
         blocks: u32,
+        /// The write debt its runs left unpaid, where they did.
+        burst: Option<Burst>,
     },
     /// The study ended without a confirmation: no claim.
     Untested,
@@ -156,15 +161,19 @@ fn header(out: &mut String, recommended: &Recommended) {
 
 fn gain(gain: &Gain, metric: &str) -> String {
     match gain {
-        Gain::Confirmed { ratio, blocks } => match interval(ratio) {
-            Some(text) => format!("{metric} {text} against the baseline, in {blocks} paired blocks"),
+        Gain::Confirmed { ratio, blocks, burst } => match interval(ratio) {
+            Some(text) => format!(
+                "{metric} {text} against the baseline, in {blocks} paired blocks{}",
+                after(*burst)
+            ),
             None => format!("{metric} not measurable in {blocks} paired blocks"),
         },
-        Gain::NotConfirmed { ratio, blocks } => {
+        Gain::NotConfirmed { ratio, blocks, burst } => {
             let seen = interval(ratio).unwrap_or_else(|| "not measurable".to_owned());
             format!(
-                "NOT CONFIRMED: {metric} {seen} against the baseline, in {blocks} paired blocks; the interval does not \
-                 clear the threshold"
+                "NOT CONFIRMED: {metric} {seen} against the baseline, in {blocks} paired blocks{}; the interval does \
+                 not clear the threshold",
+                after(*burst)
             )
         }
         Gain::Untested => "NOT CONFIRMED: no time was left for it".to_owned(),
@@ -173,6 +182,10 @@ fn gain(gain: &Gain, metric: &str) -> String {
             None => "not known yet".to_owned(),
         },
     }
+}
+
+fn after(burst: Option<Burst>) -> String {
+    burst.map_or_else(String::new, |burst| format!("; {burst}"))
 }
 
 /// `× 1.92 (95 % interval 1.75 to 2.11)`; none where a number is not finite.

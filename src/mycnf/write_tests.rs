@@ -37,6 +37,7 @@ fn recommended(lines: Vec<RecommendedLine>) -> Recommended {
                 level: 0.95,
             },
             blocks: 5,
+            burst: None,
         },
         trials: 25,
         date: UtcMillis(0),
@@ -110,10 +111,25 @@ fn an_unconfirmed_gain_is_called_so_and_no_number_is_ever_not_finite() {
             level: 0.95,
         },
         blocks: 5,
+        burst: None,
     };
     assert!(render(&recommended).contains(
         "# gain:        NOT CONFIRMED: tps × 1.05 (95 % interval 0.98 to 1.40) against the baseline, in 5 paired blocks"
     ));
+    recommended.gain = Gain::Confirmed {
+        ratio: Interval {
+            point: 1.5,
+            low: 1.3,
+            high: 1.7,
+            level: 0.95,
+        },
+        blocks: 5,
+        burst: Some(crate::plan::Burst {
+            seconds: 15.0,
+            unpaid_bytes: 120e6,
+        }),
+    };
+    assert!(render(&recommended).contains("in 5 paired blocks; burst of 15 s, 120 MB of debt unpaid\n"));
     recommended.gain = Gain::Untested;
     assert!(render(&recommended).contains("# gain:        NOT CONFIRMED: no time was left for it\n"));
     recommended.gain = Gain::Confirmed {
@@ -124,6 +140,7 @@ fn an_unconfirmed_gain_is_called_so_and_no_number_is_ever_not_finite() {
             level: 0.95,
         },
         blocks: 5,
+        burst: None,
     };
     recommended.lines[0].effect = Effect::Estimated { ratio: f64::NAN };
     let text = render(&recommended);

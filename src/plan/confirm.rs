@@ -2,12 +2,15 @@
 
 use super::design::Design;
 use super::observe::{is_hidden, mean_metrics, searched};
-use super::{Arm, Fact, Facts, Inputs, Job, Purpose, State};
+use super::{Arm, Burst, Fact, Facts, Inputs, Job, Purpose, State};
 use crate::space::Configuration;
 use crate::stats::{Interval, ratio_interval};
 use crate::strategy::TrialNumber;
 use crate::study::Metrics;
+use crate::trial::Measurement;
 
+/// Write debt that would take less than this share of the window to pay is no news.
+const UNPAID: f64 = 0.01;
 /// Failures of the baseline that end a confirmation.
 const BASELINE_FAILURES: usize = 3;
 /// Confidence of the intervals.
@@ -246,6 +249,24 @@ impl<'a> Stand<'a> {
             self.complete()
                 .filter_map(|(block, host)| self.measured(block, arm, host)?.outcome()),
         )
+    }
+
+    /// The write debt that the runs of the best left unpaid on average; none where it is too small to matter.
+    pub(super) fn burst(&self) -> Option<Burst> {
+        let runs: Vec<_> = self
+            .complete()
+            .filter_map(|(block, host)| self.measured(block, Arm::Best, host)?.outcome()?.measurement())
+            .collect();
+        let mean = |of: &dyn Fn(&Measurement) -> f64| {
+            runs.iter().map(|run| of(run)).sum::<f64>() / runs.len() as f64
+        };
+        let seconds = mean(&|run| run.window_seconds);
+        let unpaid = mean(&|run| run.debt.map_or(0.0, |debt| debt.growth_bytes));
+        let paying = mean(&|run| run.debt.map_or(0.0, |debt| debt.seconds));
+        (paying >= UNPAID * seconds).then_some(Burst {
+            seconds,
+            unpaid_bytes: unpaid,
+        })
     }
 
     /// The configuration of the best.

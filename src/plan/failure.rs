@@ -20,11 +20,12 @@ pub struct FailureGroup {
     pub trials: Vec<TrialNumber>,
 }
 
-/// Failures of candidates (the baseline included) grouped by cause, the most frequent first.
+/// Failures of candidates (the baseline included) grouped by cause, the most frequent first. A candidate that does not
+/// serve the load's rate is none.
 pub fn failures(facts: &Facts) -> Vec<FailureGroup> {
     group(
         searched(facts)
-            .filter(|(_, outcome)| outcome.is_candidate_failure())
+            .filter(|(_, outcome)| outcome.is_candidate_failure() && !outcome.is_censored())
             .map(|(f, o)| (f.number, o)),
     )
 }

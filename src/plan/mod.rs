@@ -2,6 +2,7 @@
 
 mod blame;
 mod budget;
+mod burst;
 mod confirm;
 mod design;
 mod ending;
@@ -18,6 +19,7 @@ mod verdict;
 
 pub use blame::settled;
 pub use budget::{expected_left, expected_seconds, reserve_seconds};
+pub use burst::Burst;
 pub use design::Design;
 pub use facts::{Fact, Facts, State};
 pub use failure::{FailureGroup, failure_table, failures};
@@ -27,7 +29,7 @@ pub use next::{Next, next};
 pub use noise::{RunNoise, run_noise};
 pub use observe::{baseline_metrics, observations};
 pub use standing::{Standing, standing};
-pub use verdict::{Best, Verdict, VerdictKind};
+pub use verdict::{Best, EACH_BY_ITSELF, Verdict, VerdictKind};
 
 #[cfg(test)]
 mod tests;

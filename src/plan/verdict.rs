@@ -7,10 +7,13 @@ use serde::Serialize;
 use super::confirm::Stand;
 use super::failure::{FailureGroup, failure_table, failures};
 use super::noise::{RunNoise, run_noise};
-use super::{Arm, Facts, Inputs};
+use super::{Arm, Burst, Facts, Inputs};
 use crate::space::Configuration;
 use crate::stats::Interval;
 use crate::strategy::TrialNumber;
+
+/// What the level of two intervals means. The claim is the first alone, which the study was planned for.
+pub const EACH_BY_ITSELF: &str = "the two intervals hold each by itself, not both at once; what is claimed is the one against the baseline";
 
 /// How a study ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -62,6 +65,8 @@ pub struct Verdict {
     pub gain_over_rule: Option<Interval>,
     /// Why there is no ratio to the rule of thumb, where there is none.
     pub rule_note: Option<String>,
+    /// The write debt its runs left unpaid, where they did.
+    pub burst: Option<Burst>,
     /// Complete confirmation blocks.
     pub blocks: u32,
     /// The smallest gain worth reporting, a share.
@@ -86,6 +91,7 @@ impl Verdict {
             gain: None,
             gain_over_rule: None,
             rule_note: None,
+            burst: None,
             blocks: 0,
             min_gain: inputs.settings.min_gain,
             run_noise: run_noise(inputs, facts),
@@ -134,6 +140,7 @@ impl Verdict {
         }
         verdict.rule_note = rule_note;
         verdict.blocks = stand.blocks();
+        verdict.burst = stand.burst();
         verdict.resolution = stand.design.resolution();
         verdict
     }
@@ -166,16 +173,17 @@ impl Verdict {
                 .map_or_else(|| "no interval".to_owned(), |gain| ratio_words(&gain))
         };
         let metric = &self.metric;
+        let burst = self.burst.map_or_else(String::new, |burst| format!("; {burst}"));
         match self.kind {
             VerdictKind::Confirmed => {
                 format!(
-                    "{metric} improved over the baseline: {} in {} blocks",
+                    "{metric} improved over the baseline: {} in {} blocks{burst}",
                     gain(),
                     self.blocks
                 )
             }
             VerdictKind::NotConfirmed => format!(
-                "no gain of more than {:.1} % over the baseline was confirmed: {} in {} blocks{}",
+                "no gain of more than {:.1} % over the baseline was confirmed: {} in {} blocks{burst}{}",
                 100.0 * self.min_gain,
                 gain(),
                 self.blocks,
@@ -242,6 +250,9 @@ impl fmt::Display for Verdict {
             && ratio.high < 1.0
         {
             write!(f, " - the rule of thumb did better")?;
+        }
+        if self.gain.is_some() && self.gain_over_rule.is_some() {
+            write!(f, "\n  {EACH_BY_ITSELF}")?;
         }
         if let Some(noise) = &self.run_noise {
             write!(

@@ -1,7 +1,7 @@
 //! What a report claims, or says is believed.
 
 use super::format::{number, percent};
-use crate::plan::{Standing, Verdict};
+use crate::plan::{Burst, EACH_BY_ITSELF, Standing, Verdict};
 use crate::stats::Interval;
 use crate::strategy::TrialNumber;
 
@@ -14,6 +14,8 @@ pub struct Conclusion {
     pub over_baseline: Option<Interval>,
     /// Confirmed ratio of the best to the rule of thumb; above 1 is better.
     pub over_rule_of_thumb: Option<Interval>,
+    /// The write debt that the confirmation left unpaid, where it did.
+    pub burst: Option<Burst>,
     /// Trial that ran the best configuration; none before anything was measured.
     pub best: Option<TrialNumber>,
 }
@@ -28,6 +30,9 @@ impl Conclusion {
         if let Some(note) = &verdict.rule_note {
             text.push_str(&format!("\nagainst the rule of thumb: {note}"));
         }
+        if verdict.gain.is_some() && verdict.gain_over_rule.is_some() {
+            text.push_str(&format!("\n{EACH_BY_ITSELF}"));
+        }
         if let Some(resolution) = verdict.resolution.filter(|resolution| resolution.is_finite()) {
             text.push_str(&format!(
                 "\nthe {} blocks were expected to tell a gain of {}",
@@ -39,6 +44,7 @@ impl Conclusion {
             text,
             over_baseline: verdict.gain,
             over_rule_of_thumb: verdict.gain_over_rule,
+            burst: verdict.burst,
             best: verdict.best.as_ref().map(|best| best.trial),
         }
     }

@@ -17,11 +17,13 @@ pub fn json(view: &View) -> Json {
         "verdict": view.conclusion.text,
         "over_baseline": interval(view.conclusion.over_baseline.as_ref()),
         "over_rule_of_thumb": interval(view.conclusion.over_rule_of_thumb.as_ref()),
+        "burst": view.conclusion.burst.filter(|burst| burst.seconds.is_finite() && burst.unpaid_bytes.is_finite()),
         "best_trial": view.conclusion.best,
         "trials": {
             "ended": counts.ended,
             "measured": counts.measured,
             "failed": counts.failed,
+            "censored": counts.censored,
             "host_faults": counts.host_faults,
             "open": counts.open,
         },

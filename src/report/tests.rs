@@ -143,6 +143,7 @@ fn seen(facts: &Facts, conclusion: &Conclusion) -> View {
 
 fn conclusion() -> Conclusion {
     Conclusion {
+        burst: None,
         text: "The best configuration is faster.".to_owned(),
         over_baseline: Some(Interval {
             point: 2.0,

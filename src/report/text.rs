@@ -58,11 +58,15 @@ fn headline(view: &View) -> Option<String> {
         (
             "trials",
             format!(
-                "{} ended in {}: {} measured, {} failed, {} host faults; {} open",
+                "{} ended in {}: {} measured, {} failed,{} {} host faults; {} open",
                 counts.ended,
                 duration(view.seconds),
                 counts.measured,
                 counts.failed,
+                match counts.censored {
+                    0 => String::new(),
+                    n => format!(" {n} below the load's rate,"),
+                },
                 counts.host_faults,
                 counts.open
             ),

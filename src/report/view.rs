@@ -38,6 +38,8 @@ pub struct Counts {
     pub measured: u64,
     /// Failed by the candidate's own fault.
     pub failed: u64,
+    /// Not measured since the candidate does not serve the load's rate.
+    pub censored: u64,
     /// Failed by the host's fault.
     pub host_faults: u64,
     /// Not ended.
@@ -223,6 +225,7 @@ fn counts(facts: &Facts) -> Counts {
                 match outcome {
                     Outcome::Measured(_) => counts.measured += 1,
                     other if other.is_host_fault() => counts.host_faults += 1,
+                    other if other.is_censored() => counts.censored += 1,
                     _ => counts.failed += 1,
                 }
             }

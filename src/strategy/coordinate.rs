@@ -7,6 +7,7 @@ use super::nelder_mead::first;
 use super::replay::{Ledger, Results, beats, beginning, purpose};
 use super::{Goal, Proposal, Recommendation, Search, Strategy};
 use crate::space::{Configuration, Coordinate, Dimension, Space};
+use crate::stats::t_critical;
 
 /// Where a proposal's model holds this strategy's mark.
 const TAG: &str = "coordinate";
@@ -21,6 +22,8 @@ pub struct Coordinates {
     pub min_step: f64,
     /// Runs of one configuration at most, when differences lie within the noise.
     pub runs: usize,
+    /// Confidence of the interval within which a difference counts as noise, in (0, 1).
+    pub confidence: f64,
 }
 
 impl Strategy for Coordinates {
@@ -170,14 +173,16 @@ impl Walk<'_> {
         })
     }
 
-    /// Whether two means lie too close to tell apart and another run is allowed.
+    /// Whether the interval of the difference of two means holds zero and another run is allowed.
     fn doubtful(&self, old: &Results, new: &Results) -> bool {
         let (Some(a), Some(b)) = (old.mean(), new.mean()) else {
             return false;
         };
-        let error = self.ledger.noise * (1.0 / old.runs() as f64 + 1.0 / new.runs() as f64).sqrt();
+        let error =
+            self.ledger.noise * (1.0 / old.values.len() as f64 + 1.0 / new.values.len() as f64).sqrt();
+        let half = t_critical(self.strategy.confidence, self.ledger.freedom).unwrap_or(0.0) * error;
         let apart = (a - b).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
-        apart < error && old.runs().min(new.runs()) < self.strategy.runs
+        apart < half && old.runs().min(new.runs()) < self.strategy.runs
     }
 }
 

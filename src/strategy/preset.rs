@@ -41,6 +41,9 @@ pub enum Preset {
         min_step: f64,
         /// Runs of one configuration at most.
         runs: usize,
+        /// Confidence with which a difference is more than noise; above 0, below 1.
+        #[serde(default = "usual_confidence")]
+        confidence: f64,
     },
     /// [`NelderMead`].
     #[serde(rename_all = "kebab-case")]
@@ -56,10 +59,15 @@ pub enum Preset {
     Random,
 }
 
+/// The confidence of a preset that names none.
+fn usual_confidence() -> f64 {
+    0.8
+}
+
 /// Every kind with its keys, for "did you mean".
 const KEYS: [(&str, &[&str]); 5] = [
     ("bayes", &["initial", "prior", "warp", "trust-region"]),
-    ("coordinate", &["step", "min-step", "runs"]),
+    ("coordinate", &["step", "min-step", "runs", "confidence"]),
     ("nelder-mead", &["step", "iterations"]),
     ("sobol", &[]),
     ("random", &[]),
@@ -109,7 +117,17 @@ impl Preset {
                 initial,
                 trust_region,
             }),
-            Self::Coordinate { step, min_step, runs } => Box::new(Coordinates { step, min_step, runs }),
+            Self::Coordinate {
+                step,
+                min_step,
+                runs,
+                confidence,
+            } => Box::new(Coordinates {
+                step,
+                min_step,
+                runs,
+                confidence,
+            }),
             Self::NelderMead { step, iterations } => Box::new(NelderMead { step, iterations }),
             Self::Sobol => Box::new(Sobol),
             Self::Random => Box::new(Random),
@@ -122,14 +140,20 @@ impl Preset {
                 Ok(())
             } else {
                 Err(Error::input(format!("\"{key}\" of the preset is out of its range"))
-                    .next("steps lie above 0.001 and at most at 1, the smallest not above the first; counts are 1 or more"))
+                    .next("steps lie above 0.001 and at most at 1, the smallest not above the first; a confidence lies between 0 and 1; counts are 1 or more"))
             }
         };
         match *self {
             Self::Bayes { initial, .. } => positive("initial", initial >= 1),
-            Self::Coordinate { step, min_step, runs } => {
+            Self::Coordinate {
+                step,
+                min_step,
+                runs,
+                confidence,
+            } => {
                 positive("step", (0.001..=1.0).contains(&step))?;
                 positive("min-step", min_step >= 0.001 && min_step <= step)?;
+                positive("confidence", confidence > 0.0 && confidence < 1.0)?;
                 positive("runs", runs >= 1)
             }
             Self::NelderMead { step, iterations } => {

@@ -42,6 +42,8 @@ pub(super) struct Ledger {
     results: HashMap<String, Results>,
     /// Relative standard deviation between runs of one configuration.
     pub(super) noise: f64,
+    /// Degrees of freedom behind it.
+    pub(super) freedom: f64,
 }
 
 /// Assumed where no configuration ran twice; engine noise is 3 to 8 % in practice.
@@ -69,8 +71,12 @@ impl Ledger {
                 }
             }
         }
-        let noise = noise(results.values());
-        let mut ledger = Self { results, noise };
+        let (noise, freedom) = noise(results.values());
+        let mut ledger = Self {
+            results,
+            noise,
+            freedom,
+        };
         for configuration in search.pending {
             ledger.open(configuration);
         }
@@ -91,8 +97,8 @@ impl Ledger {
     }
 }
 
-/// Pooled relative standard deviation over the configurations that ran more than once.
-fn noise<'a>(all: impl Iterator<Item = &'a Results>) -> f64 {
+/// Pooled relative standard deviation over the configurations that ran more than once, with its degrees of freedom.
+fn noise<'a>(all: impl Iterator<Item = &'a Results>) -> (f64, f64) {
     let (mut squares, mut freedom) = (0.0, 0usize);
     // Sums of floats depend on their order, and that of a hash map is random.
     let mut parts: Vec<(f64, usize)> = all
@@ -109,7 +115,11 @@ fn noise<'a>(all: impl Iterator<Item = &'a Results>) -> f64 {
         freedom += free;
     }
     // A few repeats that agree by chance do not make a host free of noise: the usual noise weighs as two of them.
-    ((squares + 2.0 * USUAL_NOISE * USUAL_NOISE) / (freedom + 2) as f64).sqrt()
+    let freedom = (freedom + 2) as f64;
+    (
+        ((squares + 2.0 * USUAL_NOISE * USUAL_NOISE) / freedom).sqrt(),
+        freedom,
+    )
 }
 
 /// Where a replayed search begins: the best configuration among the observations before the strategy's own proposals

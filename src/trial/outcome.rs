@@ -64,7 +64,12 @@ impl Outcome {
         matches!(self, Self::HostFault { .. })
     }
 
-    /// Whether the candidate itself failed.
+    /// Whether all that is known is that the server does not serve the load's rate. No error, and still no contender.
+    pub fn is_censored(&self) -> bool {
+        matches!(self, Self::LoadFailed { cause } if cause.kind == CauseKind::RateAboveCapacity)
+    }
+
+    /// Whether the candidate itself failed, or does not serve the load's rate.
     pub fn is_candidate_failure(&self) -> bool {
         self.measurement().is_none() && !self.is_host_fault()
     }
@@ -78,6 +83,7 @@ impl Outcome {
             Self::Crashed { .. } => "crashed",
             Self::OutOfMemory { .. } => "out-of-memory",
             Self::TimedOut { .. } => "timed-out",
+            Self::LoadFailed { .. } if self.is_censored() => "censored",
             Self::LoadFailed { .. } => "load-failed",
             Self::HostFault { .. } => "host-fault",
         }
@@ -155,6 +161,8 @@ pub enum CauseKind {
     LoadSetup,
     /// The load reported an error of the server.
     LoadError,
+    /// The load's rate is above what the server serves: no error, the result is cut off at that rate.
+    RateAboveCapacity,
     /// The load's figures do not add up.
     LoadInconsistent,
     /// Anything else.

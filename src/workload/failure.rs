@@ -84,7 +84,8 @@ impl LoadFailure {
         match self {
             Self::Setup(problem) => failed(CauseKind::LoadSetup, &one_line(problem)),
             Self::Candidate(cause) => Outcome::LoadFailed { cause: cause.clone() },
-            Self::Censored { text } | Self::Reported { text, .. } => failed(CauseKind::LoadError, text),
+            Self::Censored { text } => failed(CauseKind::RateAboveCapacity, text),
+            Self::Reported { text, .. } => failed(CauseKind::LoadError, text),
             Self::Hung { .. } => Outcome::TimedOut { phase },
             Self::Inconsistent { text } => failed(CauseKind::LoadInconsistent, text),
             Self::Host { text } => Outcome::HostFault {
@@ -190,6 +191,19 @@ mod tests {
         };
         assert!(failure(2013).server_lost());
         assert!(!failure(1213).server_lost());
+    }
+
+    #[test]
+    fn a_rate_above_capacity_is_a_censored_result_and_no_failure_of_the_load() {
+        let text = "the load's rate is above what the server serves: the event queue is full".to_owned();
+        let outcome = LoadFailure::Censored { text }.outcome(Phase::Measure);
+        assert!(outcome.is_censored() && outcome.is_candidate_failure());
+        assert_eq!(outcome.name(), "censored");
+        let reported = LoadFailure::Reported {
+            text: "deadlock".to_owned(),
+            errnos: BTreeMap::new(),
+        };
+        assert_eq!(reported.outcome(Phase::Measure).name(), "load-failed");
     }
 
     #[test]

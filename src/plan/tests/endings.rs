@@ -4,7 +4,7 @@ use super::bench::*;
 use crate::plan::*;
 use crate::strategy::Goal;
 use crate::study::{Objective, ObjectiveSpec};
-use crate::trial::{Cause, CauseKind, Outcome};
+use crate::trial::{Cause, CauseKind, Outcome, WriteDebt};
 
 #[test]
 fn a_spoiled_trial_is_made_again_and_changes_nothing_else() {
@@ -211,6 +211,19 @@ fn the_same_failure_again_and_again_stops_the_search_early_with_a_table_by_cause
 }
 
 #[test]
+fn a_candidate_that_does_not_serve_the_rate_is_no_failure_and_no_contender() {
+    let cause = Cause::new(CauseKind::RateAboveCapacity, "the event queue is full");
+    let (facts, verdict) = Bench::new().run(|_, job| match x_of(job) {
+        3 => Outcome::LoadFailed { cause: cause.clone() },
+        x => measured(&[("tps", truth(x))]),
+    });
+    assert_eq!(verdict.failures, []);
+    assert_eq!(verdict.best.unwrap().configuration, x_is(100));
+    let asked = facts.jobs.iter().filter(|fact| x_of(&fact.job) == 3).count();
+    assert_eq!(asked, 1, "it is not asked again");
+}
+
+#[test]
 fn a_bad_rule_of_thumb_is_left() {
     let (_, verdict) = Bench::new().run(|number, job| {
         let x = x_of(job);
@@ -334,6 +347,37 @@ fn a_my_cnf_that_the_server_refuses_in_the_end_is_an_error() {
         told.contains("none is handed over") && told.contains("bad value"),
         "{told}"
     );
+}
+
+#[test]
+fn a_debt_that_the_confirmation_left_unpaid_is_in_the_headline() {
+    let unpaid = |seconds: f64| {
+        let (_, verdict) = Bench::new().run(|_, job| {
+            let mut outcome = measured(&[("tps", truth(x_of(job)))]);
+            if let Outcome::Measured(measurement) = &mut outcome {
+                measurement.debt = Some(WriteDebt {
+                    growth_bytes: 60e6 * seconds,
+                    flush_bytes_per_second: 60e6,
+                    seconds,
+                });
+            }
+            outcome
+        });
+        verdict.line()
+    };
+    assert!(
+        unpaid(2.0).ends_with("in 5 blocks; burst of 12 s, 120 MB of debt unpaid"),
+        "{}",
+        unpaid(2.0)
+    );
+    assert!(!unpaid(0.05).contains("burst"), "{}", unpaid(0.05));
+}
+
+#[test]
+fn the_two_intervals_are_said_to_hold_each_by_itself() {
+    let (_, verdict) = Bench::new().run(noisy(1, 0.03));
+    assert!(verdict.gain_over_rule.is_some());
+    assert!(verdict.to_string().contains("each by itself"), "{verdict}");
 }
 
 #[test]
