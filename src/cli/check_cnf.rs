@@ -74,7 +74,7 @@ pub(super) async fn run(
         .into_iter()
         .partition::<Vec<_>, _>(|setting| known(&setting.name));
     let (effective_values, dropped) =
-        run_settings(&settings, &[], &binary, &facts, &std::env::temp_dir(), guardian)
+        run_settings(&settings, &[], known, &binary, &std::env::temp_dir(), guardian)
             .await
             .map_err(|error| error.at(place.clone()))?;
     let winners = parsed.effective(known);

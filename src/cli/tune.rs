@@ -151,6 +151,12 @@ fn warn_of_changed_host(session: &Session, old: &Frozen, new: &Frozen) {
     compare("kernel", was.kernel.clone(), is.kernel.clone());
     compare("CPU", was.cpu.clone(), is.cpu.clone());
     compare("cores", was.cores.to_string(), is.cores.to_string());
+    compare("memory", memory(&was.memory), memory(&is.memory));
+    compare(
+        "NUMA nodes",
+        was.numa_nodes.to_string(),
+        is.numa_nodes.to_string(),
+    );
     compare(
         "governor",
         format!("{:?}", was.governor),
@@ -184,6 +190,16 @@ fn warn_of_changed_host(session: &Session, old: &Frozen, new: &Frozen) {
             ),
         });
     }
+}
+
+/// The memory that stays the same from hour to hour.
+fn memory(probe: &Option<crate::host::MemoryProbe>) -> String {
+    probe.as_ref().map_or_else(String::new, |memory| {
+        let limit = memory
+            .cgroup_limit
+            .map_or_else(String::new, |limit| format!(", limited to {}", limit.human()));
+        format!("{}{limit}, swap {}", memory.total.human(), memory.swap.human())
+    })
 }
 
 async fn night(

@@ -45,6 +45,7 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
         facts: parts.frozen.facts.clone(),
         args: parts.source.study.server.args.clone(),
         space: parts.frozen.space.clone(),
+        tuned: parts.frozen.tuned.clone(),
         baseline: parts.frozen.baseline().settings,
         template: parts.template.data,
         data: parts.folder.data(),

@@ -31,6 +31,8 @@ pub struct TrialRunner {
     pub args: Vec<String>,
     /// What may be tuned.
     pub space: Space,
+    /// Variables that pass from the user's my.cnf besides those that shape the load.
+    pub tuned: BTreeSet<String>,
     /// The user's my.cnf; what of it reaches a private server is decided line by line.
     pub baseline: Vec<Setting>,
     /// The clean data directory.

@@ -133,12 +133,7 @@ impl TrialRunner {
             &placement,
             &self.baseline,
             &Self::as_text(variables),
-            |name| {
-                self.space
-                    .knobs()
-                    .iter()
-                    .any(|knob| knob.variables().contains(&name))
-            },
+            |name| self.tuned.contains(name),
         )?;
         let cgroups = match cgroup.map(Cgroup::join_files) {
             None => Vec::new(),

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::error::{Error, IoContext, Result};
 use crate::units::Bytes;
 
@@ -81,6 +83,28 @@ pub(super) fn tree(root: &Path) -> io::Result<Tree> {
     Ok(tree)
 }
 
+/// What tells the contents of a data directory apart from others: names, sizes and times of change of its files, as a hash.
+///
+/// # Errors
+/// What the file system says.
+pub fn contents_key(root: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    for (file, size) in tree(root)?.files {
+        let changed = fs::metadata(root.join(&file))?.modified()?;
+        let since = changed
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_nanos();
+        hash.update(format!("{} {size} {since}\n", file.display()));
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
 /// Size of all files below a folder; zero where there is none.
 ///
 /// # Errors
@@ -127,6 +151,8 @@ fn make_writable(root: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
@@ -142,6 +168,27 @@ mod tests {
         let error = remove(&foreign, TRIAL_MARKER).unwrap_err();
         assert_eq!(error.exit_code(), 3);
         assert_eq!(fs::read_to_string(foreign.join("ibdata1")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn changed_data_have_another_key() {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = scratch.path().join("ibdata1");
+        fs::write(&file, "one").unwrap();
+        let before = contents_key(scratch.path()).unwrap();
+        assert_eq!(contents_key(scratch.path()).unwrap(), before);
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+        fs::write(&file, "two").unwrap();
+        File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_modified(later)
+            .unwrap();
+        let after = contents_key(scratch.path()).unwrap();
+        assert_ne!(after, before, "same size, other time");
+        fs::write(scratch.path().join("undo001"), "").unwrap();
+        assert_ne!(contents_key(scratch.path()).unwrap(), after);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The configuration to beat: the user's my.cnf as the server reads it, and what then really runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -157,13 +157,15 @@ impl Baseline {
     }
 
     /// The baseline of `file` (the server's defaults where none): read, then started privately on an empty data directory to
-    /// see what really runs. That lies in `place`, a folder on the study's disk.
+    /// see what really runs. `tuned` are the variables that knobs of the study write: of the file reaches that server what
+    /// reaches trials. That lies in `place`, a folder on the study's disk.
     ///
     /// # Errors
     /// As [`read_settings`]; [`Error::Input`] when the server refuses the settings, with its first error line.
     pub async fn read(
         file: Option<&Path>,
         args: &[String],
+        tuned: &BTreeSet<String>,
         binary: &ServerBinary,
         facts: &ServerFacts,
         place: &Path,
@@ -178,9 +180,16 @@ impl Baseline {
             || "[server] args of the study".to_owned(),
             |file| file.display().to_string(),
         );
-        let (effective, dropped) = run_settings(&settings, args, binary, facts, place, guardian)
-            .await
-            .map_err(|error| error.at(told))?;
+        let (effective, dropped) = run_settings(
+            &settings,
+            args,
+            |name| tuned.contains(name),
+            binary,
+            place,
+            guardian,
+        )
+        .await
+        .map_err(|error| error.at(told))?;
         Ok(Self {
             settings,
             effective,
@@ -190,7 +199,8 @@ impl Baseline {
     }
 }
 
-/// Starts a private server with the settings and reads every variable; what of the settings did not reach it. Its data lie
+/// Starts a private server with the settings and reads every variable; what of the settings did not reach it. `tuned`
+/// tells which variables pass besides those that shape the load, as knobs' variables pass to trials. Its data lie
 /// in `place`, a folder on the disk that matters, or where that cannot be written in the system's temporary folder.
 ///
 /// # Errors
@@ -198,8 +208,8 @@ impl Baseline {
 pub async fn run_settings(
     settings: &[Setting],
     args: &[String],
+    tuned: impl Fn(&str) -> bool,
     binary: &ServerBinary,
-    facts: &ServerFacts,
     place: &Path,
     guardian: &Guardian,
 ) -> Result<(BTreeMap<String, String>, Vec<Dropped>)> {
@@ -237,10 +247,7 @@ pub async fn run_settings(
         user: user.line.clone(),
         server_id: fresh_server_id(),
     };
-    // Whatever the server knows and the list of harmful settings does not name may be a knob of some space.
-    let cnf = private_cnf(binary.flavor, &placement, settings, &BTreeMap::new(), |name| {
-        facts.variables.contains_key(name)
-    })?;
+    let cnf = private_cnf(binary.flavor, &placement, settings, &BTreeMap::new(), tuned)?;
     let spec = InstanceSpec {
         binary: binary.path.clone(),
         cnf: cnf.text,

@@ -1,6 +1,6 @@
 //! What is probed once and kept with a study, so that a resumed night goes on under the same facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,15 @@ pub struct Frozen {
     pub format: u32,
     /// The machine class.
     pub class: MachineClass,
+    /// The machine class as declared, before the host's free disk space narrowed it.
+    #[serde(default)]
+    pub declared: Option<MachineClass>,
+    /// Variables that knobs of the study write: they pass from the user's my.cnf to private servers.
+    #[serde(default)]
+    pub tuned: BTreeSet<String>,
+    /// What tells the contents of the user's data directory apart from others'; none without one.
+    #[serde(default)]
+    pub data_key: Option<String>,
     /// The server's build.
     pub build: String,
     /// The server's variables.

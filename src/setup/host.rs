@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::StudySource;
+use super::{Frozen, StudySource};
 use crate::error::{Error, Problem, Result};
 use crate::host::{Fingerprint, other_load};
 use crate::space::{MachineClass, Storage, Value, embedded, file::parse_hardware};
@@ -17,11 +17,80 @@ const BUSY: f64 = 0.2;
 /// How long the host is looked at.
 const LOOK: Duration = Duration::from_millis(1500);
 
-/// The machine class of a study: this host as probed, a class of `spaces/hardware/`, or a file of the user's.
+/// The machine class of a study.
+pub(super) struct Classes {
+    /// As it is tuned for: with no more free disk space than this host has.
+    pub(super) class: MachineClass,
+    /// As declared; as probed where this host is the class.
+    pub(super) declared: MachineClass,
+}
+
+/// The class of a study, frozen when it began: what is probed (memory and disk space that are free) changes from hour to
+/// hour, and bounds and arithmetic of a study must not.
+///
+/// # Errors
+/// As [`machine_class`].
+pub(super) fn classes(source: &StudySource, host: &Fingerprint, frozen: Option<&Frozen>) -> Result<Classes> {
+    let connections = source
+        .study
+        .hardware
+        .connections
+        .and_then(|n| u32::try_from(n).ok());
+    let (class, declared) = machine_class(source, host)?;
+    let Some(frozen) = frozen else {
+        return Ok(Classes { class, declared });
+    };
+    Ok(begun(
+        &class,
+        declared,
+        &frozen.class,
+        frozen.declared.as_ref(),
+        connections,
+    ))
+}
+
+/// The class with which the study began, where it is the same class.
+fn begun(
+    class: &MachineClass,
+    declared: MachineClass,
+    then: &MachineClass,
+    declared_then: Option<&MachineClass>,
+    connections: Option<u32>,
+) -> Classes {
+    if class.name == "probe" && then.name == "probe" {
+        // What was probed then, without the connections of the study file of then.
+        let then = MachineClass {
+            connections,
+            ..then.clone()
+        };
+        return Classes {
+            class: then.clone(),
+            declared: then,
+        };
+    }
+    let same = declared_then.is_some_and(|declared_then| {
+        let plain = |class: &MachineClass| MachineClass {
+            connections: None,
+            source: String::new(),
+            ..class.clone()
+        };
+        plain(declared_then) == plain(&declared)
+    });
+    Classes {
+        class: MachineClass {
+            disk_free: if same { then.disk_free } else { class.disk_free },
+            ..class.clone()
+        },
+        declared,
+    }
+}
+
+/// The machine class of a study: this host as probed, a class of `spaces/hardware/`, or a file of the user's; and the same as
+/// declared, before this host's free disk space narrowed it.
 ///
 /// # Errors
 /// [`Error::Input`] for an unknown class; [`Error::Host`] for one that is larger than this host.
-pub fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<MachineClass> {
+fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<(MachineClass, MachineClass)> {
     let wanted = &source.study.hardware;
     let probed = probed(host)?;
     let mut class = match wanted.class.as_str() {
@@ -60,8 +129,9 @@ pub fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<Machine
             .next("run the study on a host of that class, or take class = \"probe\""),
         ));
     }
+    let declared = class.clone();
     class.disk_free = Bytes(class.disk_free.0.min(probed.disk_free.0));
-    Ok(class)
+    Ok((class, declared))
 }
 
 fn probed(host: &Fingerprint) -> Result<MachineClass> {
@@ -183,4 +253,43 @@ pub fn strategy(source: &StudySource) -> Result<Box<dyn Strategy>> {
         return strategy::load(&text).map_err(|error| error.at(place));
     }
     strategy::load(strategy::embedded(wanted)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(name: &str, ram: u64, disk_free: u64) -> MachineClass {
+        MachineClass {
+            name: name.to_owned(),
+            cores: 2,
+            ram: Bytes(ram),
+            disk_free: Bytes(disk_free),
+            ..MachineClass::default()
+        }
+    }
+
+    #[test]
+    fn what_was_probed_when_a_study_began_stays() {
+        let then = class("probe", 4000, 900);
+        let now = class("probe", 3000, 500);
+        let classes = begun(&now, now.clone(), &then, None, Some(7));
+        assert_eq!(
+            (classes.class.ram, classes.class.disk_free),
+            (Bytes(4000), Bytes(900))
+        );
+        assert_eq!(classes.class.connections, Some(7));
+        assert_eq!(classes.declared, classes.class);
+    }
+
+    #[test]
+    fn a_declared_class_keeps_the_disk_space_of_its_beginning_unless_it_was_changed() {
+        let declared = class("small", 4000, 10_000);
+        let (then, now) = (class("small", 4000, 900), class("small", 4000, 500));
+        let kept = begun(&now, declared.clone(), &then, Some(&declared), None);
+        assert_eq!(kept.class.disk_free, Bytes(900));
+        let changed = begun(&now, class("small", 8000, 10_000), &then, Some(&declared), None);
+        assert_eq!(changed.class.disk_free, Bytes(500));
+        assert_eq!(changed.declared.ram, Bytes(8000));
+    }
 }

@@ -6,6 +6,7 @@ mod folder;
 mod frozen;
 mod host;
 mod prepared;
+mod space;
 mod study;
 mod worker;
 
@@ -13,7 +14,7 @@ pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};
 pub(crate) use candidate::knob_value;
 pub use folder::{FolderLock, StudyFolder, write_atomically};
 pub use frozen::Frozen;
-pub use host::{check_host, machine_class, strategy, workload};
+pub use host::{check_host, strategy, workload};
 pub use prepared::{Prepared, Resolved, prepare, resolve_study};
 pub use study::StudySource;
 pub use worker::{is_gone, this_worker};

@@ -1,6 +1,6 @@
 //! Everything a study means on this host and server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -8,21 +8,18 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::candidate::candidate;
+use super::host::Classes;
+use super::space::WantedSpace;
 use super::{Baseline, Frozen, StudyFolder, StudySource, frozen, host};
 use crate::error::{Error, Result};
 use crate::host::{Fingerprint, Guardian};
 use crate::night::{Event, Events};
 use crate::server::{
-    ServerBinary, ServerUser, Source, Template, TemplateSpec, checked_arguments, server_facts,
+    ServerBinary, ServerUser, Source, Template, TemplateSpec, checked_arguments, contents_key, server_facts,
 };
-use crate::space::{
-    Configuration, DurabilityClass, DurabilityRule, LeftOut, MachineClass, Resolution, ResolveInputs,
-    ServerFacts, Space, embedded,
-    file::{ConstraintSpec, KnobSpec},
-    resolve,
-};
+use crate::space::{Configuration, LeftOut, MachineClass, Resolution, ServerFacts, Space};
 use crate::strategy::Strategy;
-use crate::study::{Document, Durability, Objective, Surroundings};
+use crate::study::{Document, Objective, Surroundings};
 use crate::workload::{Endpoint, Workload};
 
 /// Limit for each of installing, starting and shutting down while a template is made.
@@ -40,6 +37,12 @@ pub struct Resolved {
     pub environment: Fingerprint,
     /// The machine class.
     pub class: MachineClass,
+    /// The machine class as declared, before this host's free disk space narrowed it.
+    pub declared: MachineClass,
+    /// Variables that knobs of the study write: they pass from the user's my.cnf to private servers.
+    pub tuned: BTreeSet<String>,
+    /// What tells the contents of the user's data directory apart from others'; none without one.
+    pub data_key: Option<String>,
     /// The configuration to beat.
     pub baseline: Baseline,
     /// What may be tuned.
@@ -66,6 +69,9 @@ impl Resolved {
         Frozen {
             format: frozen::FORMAT,
             class: self.class.clone(),
+            declared: Some(self.declared.clone()),
+            tuned: self.tuned.clone(),
+            data_key: self.data_key.clone(),
             build: self.binary.build_id.clone(),
             facts: self.facts.clone(),
             environment: self.environment.clone(),
@@ -92,7 +98,12 @@ impl Resolved {
             let _ = write!(key, " {name}={value}");
         }
         if let Some(template) = &self.source.study.template {
-            let _ = write!(key, " from {}", template.from);
+            let _ = write!(
+                key,
+                " from {} ({})",
+                template.from,
+                self.data_key.as_deref().unwrap_or("not there")
+            );
         }
         key
     }
@@ -112,11 +123,22 @@ impl Resolved {
             );
         }
         let server = format!("{} {}", self.binary.banner, self.binary.build_id);
+        let class = &self.declared;
+        let hardware = format!(
+            "{} {} {} {} {} {:?}",
+            class.name,
+            class.cores,
+            class.ram.0,
+            class.disk_free.0,
+            class.storage.name(),
+            class.connections
+        );
         self.source.study.identity(&Surroundings {
             space: &self.space,
             baseline: &baseline,
             template: &self.template_key(),
             server: &server,
+            hardware: &hardware,
         })
     }
 }
@@ -146,17 +168,8 @@ pub async fn resolve_study(
     })?;
     let binary = ServerBinary::find(&source.study.server.binary).await?;
     let environment = Fingerprint::read(folder);
-    let class = match frozen {
-        Some(frozen) if frozen.class.name == source.study.hardware.class => MachineClass {
-            connections: source
-                .study
-                .hardware
-                .connections
-                .and_then(|n| u32::try_from(n).ok()),
-            ..frozen.class.clone()
-        },
-        _ => host::machine_class(&source, &environment)?,
-    };
+    let Classes { class, declared } = host::classes(&source, &environment, frozen)?;
+    let data_key = data_key(&source, frozen)?;
     let facts = match frozen {
         Some(frozen) if frozen.build == binary.build_id => frozen.facts.clone(),
         _ => {
@@ -168,12 +181,21 @@ pub async fn resolve_study(
     };
     source.study.server.args = arguments(&source, &facts)?;
     let study = &source.study;
-    let baseline = baseline(&source, &binary, &facts, folder, guardian, frozen, events).await?;
+    let wanted = WantedSpace::read(&source)?;
+    let tuned = wanted.variables();
+    let asked = Asked {
+        source: &source,
+        binary: &binary,
+        facts: &facts,
+        place: folder,
+        tuned: &tuned,
+    };
+    let baseline = baseline(&asked, guardian, frozen, events).await?;
     let Resolution {
         space,
         left_out,
         notes,
-    } = resolve_space(&source, &class, &facts, &baseline)?;
+    } = wanted.resolve(&class, &facts, &baseline)?;
     let rule_of_thumb = if study.strategy.rule_of_thumb {
         let rule = space.rule_of_thumb().map_err(|breach| {
             Error::input(format!(
@@ -196,6 +218,9 @@ pub async fn resolve_study(
         facts,
         environment,
         class,
+        declared,
+        tuned,
+        data_key,
         baseline,
         space,
         left_out,
@@ -226,20 +251,50 @@ fn arguments(source: &StudySource, facts: &ServerFacts) -> Result<Vec<String>> {
     })
 }
 
+/// What a baseline is read with.
+struct Asked<'a> {
+    source: &'a StudySource,
+    binary: &'a ServerBinary,
+    facts: &'a ServerFacts,
+    place: &'a Path,
+    tuned: &'a BTreeSet<String>,
+}
+
+/// What tells the user's data apart from others; as the study began where they are not there any more.
+fn data_key(source: &StudySource, frozen: Option<&Frozen>) -> Result<Option<String>> {
+    let Some(template) = &source.study.template else {
+        return Ok(None);
+    };
+    let folder = source.path(&template.from);
+    let stored = || frozen.and_then(|frozen| frozen.data_key.clone());
+    match contents_key(&folder) {
+        Ok(key) => Ok(Some(key)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(stored()),
+        Err(error) => Err(
+            Error::host(format!("the data directory cannot be looked at: {error}"))
+                .at(folder.display().to_string()),
+        ),
+    }
+}
+
 async fn baseline(
-    source: &StudySource,
-    binary: &ServerBinary,
-    facts: &ServerFacts,
-    place: &Path,
+    asked: &Asked<'_>,
     guardian: &Guardian,
     frozen: Option<&Frozen>,
     events: &Events,
 ) -> Result<Baseline> {
+    let Asked {
+        source,
+        binary,
+        facts,
+        place,
+        tuned,
+    } = *asked;
     let args = &source.study.server.args;
     let file = source.study.server.baseline.as_deref();
     let file = file.map(|file| source.path(file));
     let file = file.as_deref();
-    if let Some(frozen) = frozen.filter(|frozen| frozen.build == binary.build_id) {
+    if let Some(frozen) = frozen.filter(|frozen| frozen.build == binary.build_id && frozen.tuned == *tuned) {
         let stored = frozen.baseline();
         let now = match file {
             Some(file) => super::read_settings(file, facts)?.0,
@@ -256,65 +311,7 @@ async fn baseline(
             what: format!("starting a private server with {}", file.display()),
         });
     }
-    Baseline::read(file, args, binary, facts, place, guardian).await
-}
-
-fn resolve_space(
-    source: &StudySource,
-    class: &MachineClass,
-    facts: &ServerFacts,
-    baseline: &Baseline,
-) -> Result<Resolution> {
-    let section = &source.study.space;
-    let mut families: Vec<&str> = section.families.iter().map(String::as_str).collect();
-    let durability = match section.durability {
-        Durability::Keep => DurabilityRule::Keep,
-        Durability::Full => DurabilityRule::Class(DurabilityClass::Full),
-        Durability::Data => DurabilityRule::Class(DurabilityClass::BinlogLag),
-        Durability::Os1s => DurabilityRule::Class(DurabilityClass::Os1s),
-        Durability::Crash1s => DurabilityRule::Class(DurabilityClass::Crash1s),
-        Durability::Explore => DurabilityRule::Explore,
-    };
-    // A study that names a durability class, or explores, wants the knobs that make it.
-    if section.durability != Durability::Keep && !families.contains(&"durability") {
-        families.push("durability");
-    }
-    let files = embedded::families(&families)?;
-    let bad = |error: toml::de::Error, what: String| {
-        Error::input(error.message().to_owned()).at(format!("{}, {what}", source.name))
-    };
-    let mut knobs = BTreeMap::new();
-    for (name, table) in &section.knob {
-        let spec: KnobSpec = table
-            .clone()
-            .try_into()
-            .map_err(|error| bad(error, format!("[space.knob.{name}]")))?;
-        knobs.insert(name.clone(), spec);
-    }
-    let mut constraints = Vec::new();
-    for constraint in &section.constraint {
-        let require = crate::space::expr::Expr::parse(&constraint.require).map_err(|error| {
-            Error::input(error.to_string()).at(format!(
-                "{}, [[space.constraint]] {}",
-                source.name, constraint.name
-            ))
-        })?;
-        constraints.push(ConstraintSpec {
-            name: Some(constraint.name.clone()),
-            require,
-        });
-    }
-    resolve(ResolveInputs {
-        files: &files,
-        knobs: &knobs,
-        constraints: &constraints,
-        study_file: &source.name,
-        class: Some(class),
-        server: Some(facts),
-        baseline: &baseline.effective,
-        durability,
-        allow: &section.allow,
-    })
+    Baseline::read(file, args, tuned, binary, facts, place, guardian).await
 }
 
 /// A resolved study with its template: ready for the night.

@@ -30,7 +30,7 @@ pub use knob::{Knob, Writes};
 pub use memory::{Item as MemoryItem, MemoryBill};
 pub use permit::redo_size;
 pub use point::{Coordinate, Dimension, Point};
-pub use resolve::{Inputs as ResolveInputs, LeftOut, Resolution, resolve};
+pub use resolve::{Inputs as ResolveInputs, LeftOut, Resolution, resolve, variables_written};
 pub use resolved::{Ground, Space};
 pub use server_facts::{Flavor, ServerFacts, VariableFacts, VariableKind, variable_value};
 pub use value::Value;

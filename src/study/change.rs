@@ -75,7 +75,12 @@ pub fn changes(old: &Version<'_>, new: &Version<'_>) -> Changes {
             .iter()
             .find(|(name, _)| name == part)
             .map(|(_, hash)| hash);
-        if before == Some(hash) {
+        let unchanged = match before {
+            Some(before) => before == hash,
+            // Studies begun before the machine class was part of the identity.
+            None => part == "hardware" && differences("hardware", old.study, new.study).is_empty(),
+        };
+        if unchanged {
             continue;
         }
         if part == "space" {
@@ -109,6 +114,7 @@ fn words(part: &str, old: &Study, new: &Study) -> String {
         "durability" => &["space"],
         "template" => &["template"],
         "server" => &["server"],
+        "hardware" => &["hardware"],
         "protocol" => &["trial"],
         _ => &[],
     };
@@ -123,6 +129,7 @@ fn words(part: &str, old: &Study, new: &Study) -> String {
         "baseline" => "the content of the baseline is another".to_owned(),
         "server" => "the server is another version or build".to_owned(),
         "template" => "the data that trials start from are others".to_owned(),
+        "hardware" => "the machine class has other figures".to_owned(),
         "protocol" => "this version of noctune measures otherwise".to_owned(),
         _ => "it is another".to_owned(),
     }

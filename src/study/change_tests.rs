@@ -58,6 +58,7 @@ fn compared(old: (&str, &Space, &str), new: (&str, &Space, &str)) -> Changes {
             baseline,
             template: "t",
             server: "10.11",
+            hardware: "probe",
         };
         let identity = study.identity(&around).unwrap();
         (study, identity)

@@ -21,11 +21,13 @@ pub struct Surroundings<'a> {
     pub template: &'a str,
     /// The server's version and build.
     pub server: &'a str,
+    /// The machine class with its figures.
+    pub hardware: &'a str,
 }
 
 impl Study {
     /// The parts of the study's identity with their hashes (SHA-256, hexadecimal): space, workload, objective,
-    /// durability, baseline, template, server, protocol. Strategy, budget, finish and reporting are no part of it.
+    /// durability, baseline, template, server, hardware, protocol. Strategy, budget, finish and reporting are no part of it.
     ///
     /// # Errors
     /// An internal error where a part cannot be serialised.
@@ -39,6 +41,7 @@ impl Study {
             ("baseline", hash(&around.baseline)?),
             ("template", hash(&(around.template, &self.template))?),
             ("server", hash(&(around.server, &self.server.args))?),
+            ("hardware", hash(&around.hardware)?),
             ("protocol", hash(&(PROTOCOL, &self.trial))?),
         ];
         Ok(parts

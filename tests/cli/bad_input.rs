@@ -56,7 +56,7 @@ fn a_minimum_above_the_maximum_is_refused() {
         &Bench::new(""),
         &study,
         2,
-        &["innodb_lru_scan_depth", "4000", "300"],
+        &["innodb_lru_scan_depth", "4000", "300", "study.toml:14:13"],
     );
 }
 
@@ -68,7 +68,7 @@ fn an_expression_with_an_unknown_name_is_told_with_its_position() {
         &Bench::new(""),
         &study,
         2,
-        &["corse", "cores", "study.toml", "at character 28"],
+        &["corse", "cores", "study.toml:16:1", "at character 28"],
     );
 }
 
@@ -244,5 +244,24 @@ fn a_knob_that_would_undo_the_servers_isolation_is_refused() {
         &study,
         2,
         &["event_scheduler", "never tuned", "study.toml"],
+    );
+}
+
+#[test]
+fn a_constraint_that_cannot_be_read_is_told_with_its_line() {
+    let mut study = Study::default();
+    study.space += "\n[[space.constraint]]\nname = \"room\"\nrequire = \"innodb_io_capacity <= \"";
+    refused(&Bench::new(""), &study, 2, &["room", "study.toml:16:1"]);
+}
+
+#[test]
+fn a_bound_that_cannot_be_read_is_told_with_its_line() {
+    let mut study = Study::default();
+    study.space += "\n[space.knob.innodb_lru_scan_depth]\nmax = \"4 * (\"";
+    refused(
+        &Bench::new(""),
+        &study,
+        2,
+        &["innodb_lru_scan_depth", "study.toml:14:13"],
     );
 }

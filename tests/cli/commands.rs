@@ -79,8 +79,14 @@ fn check_tells_of_a_my_cnf_what_the_server_makes_of_each_line() {
         "[mysqld]\nsort_buffer_size = 2M\ninnodb_buffer_pol_size = 1G\n",
     );
     let run = bench.run(&["check", "my.cnf", "--json"]);
-    assert_eq!(run.code, Some(2), "{}", run.text());
-    assert!(run.text().contains("my.cnf:3"), "{}", run.text());
+    // It may be an option without a variable: told, not refused.
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    assert!(
+        run.stdout
+            .contains("\"line\":3,\"name\":\"innodb_buffer_pol_size\",\"verdict\":\"unknown\""),
+        "{}",
+        run.text()
+    );
 }
 
 #[test]
@@ -103,4 +109,38 @@ fn status_report_and_explain_of_nothing_say_so() {
         assert_eq!(run.code, Some(2), "{command}: {}", run.text());
         assert!(run.stderr.contains("results"), "{command}: {}", run.text());
     }
+}
+
+#[test]
+fn check_names_the_lines_of_a_my_cnf_that_trials_do_not_get() {
+    let bench = Bench::new("");
+    bench.write(
+        "my.cnf",
+        "[mysqld]\nslow_launch_time = 5\nnet_retry_count = 3\nkey_buffer_size = 16M\n",
+    );
+    let study = Study {
+        server: "binary = \"mariadbd\"\nbaseline = \"my.cnf\"".to_owned(),
+        space: "families = [\"io\"]\n[space.knob.net_retry_count]\nmin = 1\nmax = 9".to_owned(),
+        ..Study::default()
+    };
+    bench.write("study.toml", &study.text());
+    let run = bench.run(&["check", "study.toml"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    assert!(
+        run.stderr.contains("my.cnf:2: slow_launch_time"),
+        "{}",
+        run.text()
+    );
+    assert!(!run.stderr.contains("net_retry_count"), "{}", run.text());
+
+    let run = bench.run(&["trial", "study.toml", "--shared-host"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let trials = bench.path().join("results/fake/trials");
+    let trial = std::fs::read_dir(trials).unwrap().next().unwrap().unwrap().path();
+    let cnf = std::fs::read_to_string(trial.join("my.cnf")).unwrap();
+    assert!(!cnf.contains("slow_launch_time"), "{cnf}");
+    assert!(
+        cnf.contains("net_retry_count = 3") && cnf.contains("key_buffer_size"),
+        "{cnf}"
+    );
 }

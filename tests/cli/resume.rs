@@ -157,3 +157,45 @@ fn another_workload_is_refused_on_resume_and_a_longer_budget_is_not() {
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn a_machine_class_with_other_figures_is_refused_on_resume() {
+    let bench = Bench::new(SLOPE);
+    let class = |ram: &str| {
+        format!(
+            "format = 1\nname = \"small\"\ncores = 1\nram = \"{ram}\"\ndisk_free = \"1G\"\nstorage = \"ssd\"\n"
+        )
+    };
+    bench.write("small.toml", &class("1536M"));
+    let mut study = study();
+    study.hardware = "class = \"small.toml\"".to_owned();
+    bench.write("study.toml", &study.text());
+    let arguments = ["tune", "study.toml", "--shared-host", "--json"];
+    let mut child = bench.spawn(&arguments);
+    assert!(
+        reaches(&bench, &mut child, "baseline", "measure"),
+        "{}",
+        bench.errors()
+    );
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+
+    bench.write("small.toml", &class("1400M"));
+    let run = bench.run(&arguments);
+    assert_eq!(run.code, Some(2), "{}", run.text());
+    assert!(
+        run.stderr
+            .contains("hardware: the machine class has other figures"),
+        "{}",
+        run.text()
+    );
+
+    bench.write("small.toml", &class("1536M"));
+    let mut child = bench.spawn(&arguments);
+    assert!(
+        reaches(&bench, &mut child, "baseline", "measure"),
+        "the same class was refused"
+    );
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+}

@@ -112,6 +112,7 @@ impl Trials {
             facts,
             args: vec!["--innodb-log-file-size=16M".to_owned()],
             space,
+            tuned: std::collections::BTreeSet::new(),
             baseline: Vec::new(),
             template: template.data,
             data: folder.join("data"),

@@ -208,6 +208,9 @@ pub struct KnobSpec {
     /// What a person should know about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Where it stands, `file:line:column`; its file where not known.
+    #[serde(skip)]
+    pub place: Option<String>,
 }
 
 impl KnobSpec {
@@ -219,7 +222,7 @@ impl KnobSpec {
         }
         take!(
             family, kind, scale, min, max, unit, default, special, when, needs, writes, reads, values, fix,
-            rule, source, note
+            rule, source, note, place
         );
         self
     }
@@ -233,6 +236,9 @@ pub struct ConstraintSpec {
     pub name: Option<String>,
     /// What every configuration has to keep.
     pub require: Expr,
+    /// Where it stands, `file:line:column`; its file where not known.
+    #[serde(skip)]
+    pub place: Option<String>,
 }
 
 /// A space file.

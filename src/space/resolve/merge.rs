@@ -1,9 +1,9 @@
 //! Several space files and the study's own tables as one list of knobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Value;
-use super::super::file::{EnumValues, KnobSpec, closest};
+use super::super::file::{EnumValues, KnobSpec, NamedFile, closest};
 use super::run::Inputs;
 use crate::error::{Error, Result};
 
@@ -72,6 +72,19 @@ impl Merged {
     }
 }
 
+/// The variables that the knobs of `files` and a study's own write.
+pub fn variables_written(files: &[NamedFile], knobs: &BTreeMap<String, KnobSpec>) -> BTreeSet<String> {
+    let mut all = BTreeMap::new();
+    let of_files = files.iter().flat_map(|file| &file.file.knob);
+    for (name, spec) in of_files.chain(knobs) {
+        add(&mut all, name, spec, "");
+    }
+    all.values()
+        .flat_map(Merged::variables)
+        .map(str::to_owned)
+        .collect()
+}
+
 /// All knobs, by name.
 pub(super) fn merge(inputs: &Inputs<'_>) -> Result<Vec<Merged>> {
     let mut all: BTreeMap<String, Merged> = BTreeMap::new();
@@ -86,8 +99,8 @@ pub(super) fn merge(inputs: &Inputs<'_>) -> Result<Vec<Merged>> {
             && spec.values.is_none()
             && inputs.server.is_none_or(|s| !s.variables.contains_key(name));
         if narrows_nothing {
-            let error =
-                Error::input(format!("no family of this study has a knob {name}")).at(inputs.study_file);
+            let error = Error::input(format!("no family of this study has a knob {name}"))
+                .at(spec.place.as_deref().unwrap_or(inputs.study_file));
             return Err(match closest(name, all.keys().map(String::as_str)) {
                 Some(meant) => error.next(format!("did you mean {meant}? To add a knob, give it a type")),
                 None => error.next(
@@ -109,8 +122,8 @@ fn add(all: &mut BTreeMap<String, Merged>, name: &str, spec: &KnobSpec, origin: 
         name.to_owned(),
         Merged {
             name: name.to_owned(),
+            origin: spec.place.clone().unwrap_or_else(|| origin.to_owned()),
             spec,
-            origin: origin.to_owned(),
         },
     );
 }

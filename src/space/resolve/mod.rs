@@ -11,4 +11,5 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub use merge::variables_written;
 pub use run::{Inputs, LeftOut, Resolution, resolve};

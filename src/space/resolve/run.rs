@@ -131,7 +131,7 @@ pub fn resolve(inputs: Inputs<'_>) -> Result<Resolution> {
             .name
             .clone()
             .unwrap_or_else(|| spec.require.text().to_owned());
-        match names::missing_knob(&work, &knobs, spec, origin)? {
+        match names::missing_knob(&work, &knobs, spec, spec.place.as_deref().unwrap_or(origin))? {
             Some(missing) => work.left_out.push(LeftOut {
                 knob: format!("constraint {name}"),
                 reason: format!("it speaks of {missing}, which is no part of the space"),
