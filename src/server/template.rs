@@ -20,6 +20,7 @@ use super::user::ServerUser;
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Guardian, boot_id};
 use crate::space::Flavor;
+use crate::units::Bytes;
 
 /// What a template's data come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +49,11 @@ pub struct TemplateSpec<'a> {
     /// Limit for each of installing, starting and shutting down.
     pub deadline: Duration,
 }
+
+/// The size of the redo log, for servers that have it so.
+const REDO_SIZE: &str = "innodb_log_file_size";
+/// A redo log of this size is quick to restore.
+const SMALL_REDO: Bytes = Bytes::mib(16);
 
 /// What the marker file of a template says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +113,7 @@ impl Template {
             Source::UsersData(source) => copy_users_data(source, &making.data, spec).await?,
         }
         making.fill(spec, guardian, fill).await?;
+        making.shrink_redo(spec, guardian).await?;
         strip_files(&making.data)?;
         let marker = making.mark(spec)?;
         remove(&data, TEMPLATE_MARKER)?;
@@ -164,6 +171,34 @@ impl Making {
     ) -> Result<()> {
         self.hand_over(spec)?;
         let users = matches!(spec.source, Source::UsersData(_));
+        let mut instance = self.start(spec, spec.settings, guardian).await?;
+        let filled = self.fill_running(&instance, users, spec, fill).await;
+        if let Err(error) = filled {
+            instance.kill().await?;
+            return Err(error);
+        }
+        instance.shut_down(spec.deadline).await
+    }
+
+    /// Leaves a redo log that is quick to restore: it is empty, each trial makes its own in the size it wants, and what was
+    /// large for filling would be written back at every reset.
+    async fn shrink_redo(&self, spec: &TemplateSpec<'_>, guardian: Option<&Guardian>) -> Result<()> {
+        let size = |value: &String| value.parse::<Bytes>().ok();
+        if spec.settings.get(REDO_SIZE).and_then(size) <= Some(SMALL_REDO) {
+            return Ok(());
+        }
+        let mut settings = spec.settings.clone();
+        settings.insert(REDO_SIZE.to_owned(), SMALL_REDO.0.to_string());
+        let instance = self.start(spec, &settings, guardian).await?;
+        instance.shut_down(spec.deadline).await
+    }
+
+    async fn start(
+        &self,
+        spec: &TemplateSpec<'_>,
+        settings: &BTreeMap<String, String>,
+        guardian: Option<&Guardian>,
+    ) -> Result<Instance> {
         let socket = SocketDir::new(spec.user.run_as.as_ref())?;
         let placement = Placement {
             data: self.data.clone(),
@@ -173,10 +208,10 @@ impl Making {
             user: spec.user.line.clone(),
             server_id: fresh_server_id(),
         };
-        let mut settings = spec.settings.clone();
+        let mut settings = settings.clone();
         settings.entry("log_bin".into()).or_insert_with(|| "OFF".into());
         let mut cnf = private_cnf(spec.server.flavor, &placement, &[], &settings, |_| true)?.text;
-        if users {
+        if matches!(spec.source, Source::UsersData(_)) {
             // Until the copy of the user's accounts has one of ours.
             cnf.push_str("skip_grant_tables = ON\n");
         }
@@ -189,20 +224,13 @@ impl Making {
             args: Vec::new(),
             cgroups: Vec::new(),
         };
-        let failed = |what: String| {
-            Error::host(format!("the template's server failed: {what}"))
-                .at(self.root.join(super::LOG_NAME).display().to_string())
-                .next("read that log; `noctune doctor` tells what this host can do")
-        };
-        let mut instance = Instance::start(instance, guardian, spec.deadline)
+        Instance::start(instance, guardian, spec.deadline)
             .await
-            .map_err(|error| failed(error.to_string()))?;
-        let filled = self.fill_running(&instance, users, spec, fill).await;
-        if let Err(error) = filled {
-            instance.kill().await?;
-            return Err(error);
-        }
-        instance.shut_down(spec.deadline).await
+            .map_err(|error| {
+                Error::host(format!("the template's server failed: {error}"))
+                    .at(self.root.join(super::LOG_NAME).display().to_string())
+                    .next("read that log; `noctune doctor` tells what this host can do")
+            })
     }
 
     async fn fill_running(

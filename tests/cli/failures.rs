@@ -59,7 +59,7 @@ fn a_healthy_trial_is_measured_at_the_rate_of_the_world() {
 fn a_pool_that_does_not_fit_is_told_by_the_first_error_of_the_log() {
     failed(
         r#"[[server.fault]]
-        when = "start > 2"
+        when = "start > 3"
         happens = "refuse"
         log = ["InnoDB: Cannot map innodb_buffer_pool_size_max=921600000m",
                "InnoDB: Plugin initialization aborted with error Generic error",
@@ -74,7 +74,7 @@ fn a_pool_that_does_not_fit_is_told_by_the_first_error_of_the_log() {
 fn a_value_that_was_silently_not_applied_fails_the_trial() {
     failed(
         r#"[[server.fault]]
-        when = "start > 2"
+        when = "start > 3"
         happens = "not-applied"
         variable = "innodb_flush_neighbors"
         value = "2""#,

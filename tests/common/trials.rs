@@ -23,12 +23,13 @@ pub(crate) fn short() -> Deadlines {
     Deadlines {
         start: seconds(20),
         verify: seconds(10),
-        warm_up: seconds(20),
+        warm_up: seconds(8),
         measure: seconds(20),
         answer: seconds(2),
         silence: seconds(2),
         load_hung: seconds(4),
         dying: seconds(2),
+        scan: seconds(2),
         load_end: seconds(3),
         ..Deadlines::default()
     }

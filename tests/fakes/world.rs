@@ -4,11 +4,13 @@
 //! [server]
 //! version = "10.11.19-MariaDB-0+deb12u1"
 //! start_seconds = 0.0
+//! scan_hangs = false                  # whether reading a whole index lasts until it is killed
 //! debt = 0                            # bytes of redo and dirty pages that a transaction leaves for later
 //! [[server.fault]]                    # the first whose condition holds happens; names: variables, `start` (1, 2, ...)
 //! when = "innodb_buffer_pool_size > 1G"
 //! happens = "refuse"                  # refuse | hang-at-start | crash | kill | freeze | deaf | not-applied
 //! after = 1.5                         # seconds under load, for crash, kill and freeze
+//! on = "SHOW GLOBAL VARIABLES"         # instead: at the first statement that holds this
 //! [load]
 //! tps = "100 * log2(innodb_buffer_pool_size / 1M)"   # names: variables, `run` (1, 2, ...), `second` of this run
 //! noise = 0.02                        # between runs, as a coefficient of variation
@@ -53,6 +55,8 @@ pub(crate) struct ServerWorld {
     pub(crate) start_seconds: f64,
     /// Bytes of redo and dirty pages that a transaction leaves for later.
     pub(crate) debt: u64,
+    /// Whether reading a whole index lasts until it is killed.
+    pub(crate) scan_hangs: bool,
     /// What goes wrong.
     pub(crate) fault: Vec<ServerFault>,
 }
@@ -63,6 +67,7 @@ impl Default for ServerWorld {
             version: "10.11.19-MariaDB-0+deb12u1".to_owned(),
             start_seconds: 0.0,
             debt: 0,
+            scan_hangs: false,
             fault: Vec::new(),
         }
     }
@@ -80,6 +85,9 @@ pub(crate) struct ServerFault {
     /// Seconds under load before it happens.
     #[serde(default)]
     pub(crate) after: f64,
+    /// A part of the statement at which it happens, whatever the load.
+    #[serde(default)]
+    pub(crate) on: Option<String>,
     /// Lines of the error log.
     #[serde(default)]
     pub(crate) log: Vec<String>,

@@ -34,10 +34,16 @@ pub(super) fn answer(sql: &str, state: &State) -> Fallible<Answer> {
 }
 
 fn answer_one(sql: &str, state: &State) -> Fallible<Answer> {
+    state.asked(sql);
     let words: Vec<String> = sql.split_whitespace().map(str::to_ascii_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Ok(match words.as_slice() {
         ["shutdown", ..] => Answer::Bye,
+        ["kill", ..] => {
+            state.log.line("Note", &format!("asked to {sql}"));
+            state.killed.notify_waiters();
+            Answer::Done
+        }
         ["set", "global" | "@@global", ..] => set_global(sql, state),
         ["do", call] if call.starts_with("fake_load(") => {
             state.work(digits(call));
@@ -241,6 +247,12 @@ fn select(sql: &str, state: &State) -> Answer {
                 .collect();
             Answer::Rows(columns, rows)
         }
+        // One small table with one index, for who wants to read them.
+        "tables" if state.scan_hangs => Answer::Count(1000),
+        "statistics" if state.scan_hangs => Answer::Rows(
+            columns,
+            vec![vec![Some("sbtest1".to_owned()), Some("PRIMARY".to_owned())]],
+        ),
         _ => Answer::Rows(columns, Vec::new()),
     }
 }

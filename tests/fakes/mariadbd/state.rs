@@ -18,6 +18,10 @@ pub(super) struct State {
     pub(super) version: String,
     /// Bytes that a transaction leaves for later.
     pub(super) debt: u64,
+    /// Whether reading a whole index lasts until it is killed.
+    pub(super) scan_hangs: bool,
+    /// Raised by KILL.
+    pub(super) killed: Notify,
     /// Raised by SHUTDOWN.
     pub(super) shutdown: Notify,
     /// Transactions that the load reported.
@@ -38,6 +42,8 @@ impl State {
         Self {
             version: world.version.clone(),
             debt: world.debt,
+            scan_hangs: world.scan_hangs,
+            killed: Notify::new(),
             shutdown: Notify::new(),
             transactions: AtomicU64::new(0),
             connections: AtomicU64::new(0),
@@ -76,19 +82,32 @@ impl State {
         self.transactions.fetch_add(transactions, Ordering::Relaxed);
         let under_load = self.load_began.get_or_init(Instant::now).elapsed().as_secs_f64();
         for fault in &self.faults {
-            let signal = match fault.happens {
-                ServerMishap::Crash => Signal::ABORT,
-                ServerMishap::Kill => Signal::KILL,
-                ServerMishap::Freeze => Signal::STOP,
-                _ => continue,
-            };
-            if under_load >= fault.after {
-                for line in &fault.log {
-                    self.log.line("ERROR", line);
-                }
-                // It cannot fail for a signal to oneself.
-                let _ = kill_process(getpid(), signal);
+            if fault.on.is_none() && under_load >= fault.after {
+                self.hit(fault);
             }
         }
+    }
+
+    /// A statement is about to be answered; what goes wrong at it goes wrong here.
+    pub(super) fn asked(&self, sql: &str) {
+        for fault in &self.faults {
+            if fault.on.as_deref().is_some_and(|part| sql.contains(part)) {
+                self.hit(fault);
+            }
+        }
+    }
+
+    fn hit(&self, fault: &ServerFault) {
+        let signal = match fault.happens {
+            ServerMishap::Crash => Signal::ABORT,
+            ServerMishap::Kill => Signal::KILL,
+            ServerMishap::Freeze => Signal::STOP,
+            _ => return,
+        };
+        for line in &fault.log {
+            self.log.line("ERROR", line);
+        }
+        // It cannot fail for a signal to oneself.
+        let _ = kill_process(getpid(), signal);
     }
 }

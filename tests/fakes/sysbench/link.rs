@@ -54,7 +54,7 @@ impl Link {
     ///
     /// When the server is gone.
     pub(super) fn variables(&mut self) -> Fallible<Names> {
-        let query = sqlx::raw_sql(AssertSqlSafe("SHOW GLOBAL VARIABLES".to_owned()));
+        let query = sqlx::raw_sql(AssertSqlSafe("SHOW SESSION VARIABLES".to_owned()));
         let rows = self.runtime.block_on(self.connection.fetch_all(query))?;
         let mut names = Names::new();
         for row in &rows {
