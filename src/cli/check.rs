@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::host::Guardian;
 use crate::night::{Event, Events};
 use crate::plan::{Facts, Inputs, Settings, reserve_seconds};
-use crate::setup::{Resolved, StudySource, resolve_study};
-use crate::space::{Configuration, Domain, Knob, Scale, Value};
+use crate::setup::{DiskNeed, Resolved, StudyFolder, StudySource, resolve_study};
+use crate::space::{Configuration, Domain, Knob, MemoryBill, Scale, Value};
 use crate::strategy::Search;
 use crate::units::Bytes;
 
@@ -35,10 +35,14 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, server: Option<&st
         .check_budget(&source.text, &source.name, source.study.expected_trial_seconds())?;
     let folder = existing(&global.results);
     let resolved = resolve_study(source, server, &folder, &guardian, None, &events).await?;
+    let disk = DiskNeed::of(
+        &resolved,
+        &StudyFolder::new(&global.results, &resolved.source.study.study.name)?,
+    )?;
     if global.json {
-        output::print_json(&as_json(&resolved)?)?;
+        output::print_json(&as_json(&resolved, &disk)?)?;
     } else {
-        output::print(&text(&resolved)?)?;
+        output::print(&text(&resolved, &disk)?)?;
     }
     for dropped in &resolved.baseline.dropped {
         events.send(&Event::Warning {
@@ -47,6 +51,17 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, server: Option<&st
                 dropped.setting.place, dropped.setting.name, dropped.reason
             ),
             next: None,
+        });
+    }
+    disk.check()?;
+    if disk.most() > disk.free {
+        events.send(&Event::Warning {
+            text: format!(
+                "candidates with the largest redo log do not fit on the disk ({} needed, {} free) and will be rejected",
+                disk.most().human(),
+                disk.free.human()
+            ),
+            next: Some("free space there, or choose another disk with --results".to_owned()),
         });
     }
     Ok(0)
@@ -67,7 +82,7 @@ fn breach(breach: &crate::space::Breach) -> Error {
 }
 
 /// What a study will do, for people.
-fn text(study: &Resolved) -> Result<String> {
+fn text(study: &Resolved, disk: &DiskNeed) -> Result<String> {
     let space = &study.space;
     let baseline = space.default_configuration();
     let mut out = Vec::new();
@@ -138,6 +153,9 @@ fn text(study: &Resolved) -> Result<String> {
             out.extend(bill.to_string().lines().map(|line| format!("  {line}")));
         }
     }
+    out.push(String::new());
+    out.push("disk:".to_owned());
+    out.extend(disk.to_string().lines().map(|line| format!("  {line}")));
     out.push(String::new());
     out.push("first candidates:".to_owned());
     for (why, configuration) in candidates(study) {
@@ -275,20 +293,23 @@ fn duration(study: &Resolved) -> String {
     )
 }
 
+/// The memory arithmetic as JSON.
+pub(super) fn bill_json(bill: &MemoryBill) -> serde_json::Value {
+    json!({
+        "total": bill.total, "limit": bill.limit, "fits": bill.fits(),
+        "items": bill.items.iter().map(|item| json!({
+            "what": item.label, "arithmetic": item.arithmetic, "bytes": item.bytes,
+        })).collect::<Vec<_>>(),
+    })
+}
+
 /// What a study will do, as JSON.
-fn as_json(study: &Resolved) -> Result<serde_json::Value> {
+fn as_json(study: &Resolved, disk: &DiskNeed) -> Result<serde_json::Value> {
     let space = &study.space;
     let baseline = space.default_configuration();
     let bill = |configuration: &Configuration| -> Result<serde_json::Value> {
         let bill = space.memory(configuration).map_err(|error| breach(&error))?;
-        Ok(bill.map_or(serde_json::Value::Null, |bill| {
-            json!({
-                "total": bill.total, "limit": bill.limit, "fits": bill.fits(),
-                "items": bill.items.iter().map(|item| json!({
-                    "what": item.label, "arithmetic": item.arithmetic, "bytes": item.bytes,
-                })).collect::<Vec<_>>(),
-            })
-        }))
+        Ok(bill.map_or(serde_json::Value::Null, |bill| bill_json(&bill)))
     };
     let knobs: Vec<_> = space
         .knobs()
@@ -317,6 +338,10 @@ fn as_json(study: &Resolved) -> Result<serde_json::Value> {
             "name": d.setting.name, "place": d.setting.place, "reason": d.reason,
         })).collect::<Vec<_>>(),
         "memory": { "baseline": bill(&baseline)?, "rule_of_thumb": rule },
+        "disk": {
+            "template": disk.template, "copy": disk.copy, "redo": disk.redo, "largest_redo": disk.largest_redo,
+            "least": disk.least(), "most": disk.most(), "free": disk.free,
+        },
         "candidates": candidates(study).into_iter().map(|(why, configuration)| json!({
             "why": why, "configuration": configuration,
         })).collect::<Vec<_>>(),

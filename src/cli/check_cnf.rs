@@ -4,14 +4,15 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::check::bill_json;
 use super::{Global, output};
 use crate::error::{Error, Result};
-use crate::host::Guardian;
+use crate::host::{Fingerprint, Guardian};
 use crate::mycnf::{self, same_value};
 use crate::night::{Event, Events};
 use crate::server::{ServerBinary, server_facts};
-use crate::setup::{DiskFiles, dialect, read_settings, run_settings};
-use crate::space::VariableFacts;
+use crate::setup::{DiskFiles, dialect, probed_class, read_settings, run_settings};
+use crate::space::{MemoryBill, VariableFacts, variable_value};
 use crate::units::Bytes;
 
 /// What a server makes of a setting.
@@ -112,15 +113,35 @@ pub(super) async fn run(
             }
         })
         .collect();
+    let class = probed_class(&Fingerprint::read(&std::env::temp_dir()))?;
+    let variable = |name: &str| {
+        let kind = facts.variables.get(name).map(|facts| facts.kind);
+        effective_values.get(name).map(|text| variable_value(text, kind))
+    };
+    let bill = MemoryBill::of(variable, None, &class);
     if global.json {
-        output::print_json(&serde_json::json!({ "format": 1, "server": facts.name(), "settings": rows }))?;
+        output::print_json(&serde_json::json!({
+            "format": 1, "server": facts.name(), "settings": rows, "memory": bill_json(&bill),
+        }))?;
     } else {
         output::print(&text(&rows, &facts.name()))?;
+        output::print(&format!("\nmemory on this host:\n{}", indented(&bill)))?;
+    }
+    if !bill.fits() {
+        events.send(&Event::Warning {
+            text: bill.too_much("a server with this my.cnf"),
+            next: Some("lower its buffers or max_connections, unless it is for a larger host".to_owned()),
+        });
     }
     if rows.is_empty() {
         return Err(Error::input("no setting was found in this file").at(file.display().to_string()));
     }
     Ok(0)
+}
+
+fn indented(bill: &MemoryBill) -> String {
+    let lines: Vec<String> = bill.to_string().lines().map(|line| format!("  {line}")).collect();
+    lines.join("\n")
 }
 
 /// What became of a value that runs.

@@ -92,7 +92,7 @@ fn begun(
 /// [`Error::Input`] for an unknown class; [`Error::Host`] for one that is larger than this host.
 fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<(MachineClass, MachineClass)> {
     let wanted = &source.study.hardware;
-    let probed = probed(host)?;
+    let probed = probed_class(host)?;
     let mut class = match wanted.class.as_str() {
         "probe" => probed.clone(),
         name if name.contains('/') || name.ends_with(".toml") => {
@@ -134,7 +134,11 @@ fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<(MachineCla
     Ok((class, declared))
 }
 
-fn probed(host: &Fingerprint) -> Result<MachineClass> {
+/// This host as a machine class.
+///
+/// # Errors
+/// [`Error::Host`] where the kernel does not tell its memory.
+pub fn probed_class(host: &Fingerprint) -> Result<MachineClass> {
     let memory = host.memory.as_ref().ok_or_else(|| {
         Error::host("the kernel does not tell how much memory this host has").at("/proc/meminfo")
     })?;

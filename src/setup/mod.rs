@@ -2,6 +2,7 @@
 
 mod baseline;
 mod candidate;
+mod disk;
 mod folder;
 mod frozen;
 mod host;
@@ -12,9 +13,10 @@ mod worker;
 
 pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};
 pub(crate) use candidate::knob_value;
+pub use disk::DiskNeed;
 pub use folder::{FolderLock, StudyFolder, write_atomically};
 pub use frozen::Frozen;
-pub use host::{check_host, strategy, workload};
+pub use host::{check_host, probed_class, strategy, workload};
 pub use prepared::{Prepared, Resolved, prepare, resolve_study};
 pub use study::StudySource;
 pub use worker::{is_gone, this_worker};

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::candidate::candidate;
 use super::host::Classes;
 use super::space::WantedSpace;
-use super::{Baseline, Frozen, StudyFolder, StudySource, frozen, host};
+use super::{Baseline, DiskNeed, Frozen, StudyFolder, StudySource, frozen, host};
 use crate::error::{Error, Result};
 use crate::host::{Fingerprint, Guardian};
 use crate::night::{Event, Events};
@@ -196,6 +196,17 @@ pub async fn resolve_study(
         left_out,
         notes,
     } = wanted.resolve(&class, &facts, &baseline)?;
+    if let Ok(Some(bill)) = space.memory(&space.default_configuration())
+        && !bill.fits()
+    {
+        events.send(&Event::Warning {
+            text: bill.too_much("the baseline"),
+            next: Some(
+                "lower its buffers or max_connections, or run the study for a larger machine class"
+                    .to_owned(),
+            ),
+        });
+    }
     let rule_of_thumb = if study.strategy.rule_of_thumb {
         let rule = space.rule_of_thumb().map_err(|breach| {
             Error::input(format!(
@@ -335,6 +346,7 @@ pub async fn prepare(
     events: &Events,
     stop: &CancellationToken,
 ) -> Result<Prepared> {
+    DiskNeed::of(&resolved, folder)?.check()?;
     let user = ServerUser::choose(folder.path());
     if let Some(note) = &user.note {
         events.send(&Event::Warning {

@@ -151,6 +151,15 @@ impl MemoryBill {
     pub fn fits(&self) -> bool {
         self.total <= self.limit
     }
+
+    /// The sentence for a bill that does not fit, with the sum.
+    pub fn too_much(&self, what: &str) -> String {
+        format!(
+            "{what} may take {} of memory, the machine class has {}\n{self}",
+            self.total.human(),
+            self.limit.human()
+        )
+    }
 }
 
 impl fmt::Display for MemoryBill {

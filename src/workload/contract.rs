@@ -10,6 +10,7 @@ use super::LoadFailure;
 use crate::error::Result;
 use crate::host::Identity;
 use crate::trial::{Second, WindowTotals};
+use crate::units::Bytes;
 
 /// Where the server listens, and as whom to come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,11 @@ pub trait Workload {
 
     /// Whether it writes; then the score counts the write debt.
     fn writes(&self) -> bool;
+
+    /// About what its data take on the disk; none where that cannot be told before they are made.
+    fn expected_size(&self) -> Option<Bytes> {
+        None
+    }
 
     /// Looks before anything starts whether the load can run here: tool, version, script, options.
     ///

@@ -144,3 +144,69 @@ fn check_names_the_lines_of_a_my_cnf_that_trials_do_not_get() {
         "{cnf}"
     );
 }
+
+#[test]
+fn check_adds_up_disk_and_memory_and_tells_of_a_baseline_that_takes_too_much() {
+    let bench = Bench::new("");
+    bench.write("my.cnf", "[mysqld]\ninnodb_buffer_pool_size = 3G\n");
+    bench.write(
+        "small.toml",
+        "format = 1\nname = \"small\"\ncores = 1\nram = \"2G\"\ndisk_free = \"4G\"\nstorage = \"ssd\"\n",
+    );
+    let study = Study {
+        server: "binary = \"mariadbd\"\nbaseline = \"my.cnf\"".to_owned(),
+        hardware: "class = \"small.toml\"".to_owned(),
+        space: "families = [\"memory\", \"redo\"]".to_owned(),
+        ..Study::default()
+    };
+    bench.write("study.toml", &study.text());
+    let run = bench.run(&["check", "study.toml"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    for word in ["a trial's copy of it", "redo log at its largest", "free on "] {
+        assert!(run.stdout.contains(word), "no {word}: {}", run.text());
+    }
+    for word in [
+        "the baseline may take",
+        "the machine class has 2.00 GiB",
+        "InnoDB buffer pool",
+        "3.00 GiB",
+    ] {
+        assert!(run.stderr.contains(word), "no {word}: {}", run.text());
+    }
+
+    bench.write("my.cnf", "[mysqld]\ninnodb_buffer_pool_size = 9000G\n");
+    let run = bench.run(&["check", "my.cnf"]);
+    for word in ["memory on this host", "together"] {
+        assert!(run.stdout.contains(word), "no {word}: {}", run.text());
+    }
+    assert!(
+        run.stderr.contains("a server with this my.cnf may take 9."),
+        "{}",
+        run.text()
+    );
+}
+
+#[test]
+fn a_study_that_does_not_fit_on_the_disk_is_refused_before_anything_is_filled() {
+    let bench = Bench::new("");
+    let study = Study {
+        workload:
+            "script = \"oltp_read_write\"\nthreads = 2\noptions = { tables = 1000, table-size = 1000000000 }"
+                .to_owned(),
+        ..Study::default()
+    };
+    bench.write("study.toml", &study.text());
+    for arguments in [
+        &["check", "study.toml"][..],
+        &["tune", "study.toml", "--shared-host"],
+    ] {
+        let run = bench.run(arguments);
+        assert_eq!(run.code, Some(3), "{}", run.text());
+        assert!(
+            run.stderr.contains("does not fit on the disk") && run.stderr.contains("--results"),
+            "{}",
+            run.text()
+        );
+    }
+    assert!(!bench.bin().join("runs").exists(), "a load was started");
+}

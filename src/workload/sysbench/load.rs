@@ -14,7 +14,11 @@ use super::run::Run;
 use super::{output, prepare, script};
 use crate::error::{Error, Problem, Result};
 use crate::host::{Output, Spawn};
+use crate::units::Bytes;
 use crate::workload::{Endpoint, LoadFailure, RunningLoad, Workload};
+
+/// A row of the bundled scripts' tables with its part of both indexes (190 bytes of values; 2 million rows take 480 MB).
+const ROW_BYTES: u64 = 240;
 
 /// Options that Noctune sets itself; a study may not.
 const OURS: [&str; 14] = [
@@ -167,6 +171,18 @@ impl Workload for Sysbench {
 
     fn writes(&self) -> bool {
         script::writes(&self.script)
+    }
+
+    fn expected_size(&self) -> Option<Bytes> {
+        // Other scripts have tables of their own.
+        if !self.script.starts_with("oltp_") && !self.script.starts_with("select_random") {
+            return None;
+        }
+        let rows = self
+            .number("tables", 1)
+            .ok()?
+            .saturating_mul(self.number("table-size", 10_000).ok()?);
+        Some(Bytes(rows.saturating_mul(ROW_BYTES)))
     }
 
     async fn preflight(&self) -> Result<()> {
