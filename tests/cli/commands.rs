@@ -210,3 +210,32 @@ fn a_study_that_does_not_fit_on_the_disk_is_refused_before_anything_is_filled() 
     }
     assert!(!bench.bin().join("runs").exists(), "a load was started");
 }
+
+#[test]
+fn changed_data_of_the_user_are_not_taken_from_an_old_template() {
+    let bench = Bench::new("");
+    let data = bench.path().join("mine");
+    let installed = std::process::Command::new(bench.bin().join("mariadb-install-db"))
+        .arg("--no-defaults")
+        .arg(format!("--datadir={}", data.display()))
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(installed.success());
+    let study = Study {
+        more: "[template]\nfrom = \"mine\"".to_owned(),
+        ..Study::default()
+    };
+    bench.write("study.toml", &study.text());
+    let key = || {
+        let run = bench.run(&["trial", "study.toml", "--shared-host"]);
+        assert_eq!(run.code, Some(0), "{}", run.text());
+        let marker = bench.path().join("results/fake/template/data/.noctune-template");
+        let marker: serde_json::Value = serde_json::from_slice(&std::fs::read(marker).unwrap()).unwrap();
+        marker["key"].as_str().unwrap().to_owned()
+    };
+    let first = key();
+    assert_eq!(key(), first);
+    std::fs::write(data.join("undo001"), "more").unwrap();
+    assert_ne!(key(), first);
+}
