@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::data_dir::{create, tree};
 use super::data_files::GEOMETRY;
-use super::instance::read_log;
+use super::log_file::read_log;
 use super::strip::is_stripped;
 use super::template::TemplateSpec;
 use crate::error::{Error, IoContext, Result};

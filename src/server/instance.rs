@@ -1,7 +1,7 @@
 //! One private server: started on its own socket, known to be ours, ended without leaving anything.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::arguments::danger;
 use super::client::{Client, ClientError};
+use super::log_file::read_log;
 use super::socket_dir::SocketDir;
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Child, Exit, Guardian, Identity, Output, RunAs, Spawn};
@@ -21,8 +22,6 @@ pub const CNF_NAME: &str = "my.cnf";
 pub const LOG_NAME: &str = "server.log";
 /// Open files a private server may have where the host lets us raise the limit.
 const OPEN_FILES: u64 = 65_535;
-/// How much of a log is read to find out why a start failed, bytes from its beginning.
-const LOG_READ: u64 = 512 * 1024;
 /// How long a killed group may take to be gone; a server in the middle of large writes needs seconds.
 const KILL_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -187,7 +186,7 @@ impl Instance {
             .context("cannot wait for the server", &self.folder)
     }
 
-    /// The beginning of its log, at most 512 KiB.
+    /// Its log; of a long one the beginning and the end.
     pub fn log(&self) -> String {
         read_log(&self.folder.join(LOG_NAME))
     }
@@ -343,14 +342,4 @@ fn write_cnf(path: &Path, text: &str, run_as: Option<&RunAs>) -> Result<()> {
         std::os::unix::fs::chown(path, None, Some(user.gid)).context(failed, path)?;
     }
     file.write_all(text.as_bytes()).context(failed, path)
-}
-
-/// The beginning of a log; empty where there is none.
-pub(super) fn read_log(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    if let Ok(file) = File::open(path) {
-        // What was read before an error is still worth showing.
-        let _ = file.take(LOG_READ).read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -10,6 +10,7 @@ mod failure;
 mod install;
 mod instance;
 mod load_settings;
+mod log_file;
 mod private_cnf;
 mod reset;
 mod socket_dir;
