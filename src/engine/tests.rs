@@ -289,3 +289,11 @@ fn the_same_seed_and_the_same_tells_give_the_same_proposals() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn names_that_no_study_may_tune_are_another_program_s_own() {
+    let space = "[knob.expire_logs_days]\ntype = \"int\"\nmin = 0\nmax = 99\ndefault = 0\n";
+    let mut session = session(space, "sobol", &[]);
+    let asked = say(&mut session, &json!({"op": "ask"}));
+    assert_eq!(asked["trials"][0]["config"]["expire_logs_days"], 0);
+}

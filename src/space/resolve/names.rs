@@ -36,14 +36,14 @@ pub(super) fn check_permissions(work: &Work<'_>) -> Result<()> {
             });
         }
     }
+    // Spaces of other programs have names and values of their own, and nothing is started with them.
+    if work.inputs.server.is_none() {
+        return Ok(());
+    }
     for merged in &work.merged {
         for variable in merged.variables() {
             let allowed = work.inputs.allow.iter().any(|word| word == variable);
-            // Spaces of other programs have names of their own.
-            let isolating = || {
-                work.inputs.server?;
-                reason_to_keep_out(variable).map(|reason| (Guard::Refused, reason))
-            };
+            let isolating = || reason_to_keep_out(variable).map(|reason| (Guard::Refused, reason));
             match guard(variable).or_else(isolating) {
                 Some((Guard::Refused, reason)) => {
                     return Err(Error::input(format!("{variable} is never tuned: {reason}"))
@@ -62,10 +62,7 @@ pub(super) fn check_permissions(work: &Work<'_>) -> Result<()> {
                 _ => {}
             }
         }
-        // What other programs take for a value is theirs.
-        if work.inputs.server.is_some() {
-            check_texts(merged)?;
-        }
+        check_texts(merged)?;
     }
     Ok(())
 }
