@@ -12,7 +12,7 @@ use crate::stats::t_critical;
 /// Where a proposal's model holds this strategy's mark.
 const TAG: &str = "coordinate";
 
-/// One knob at a time: a step up, else a step down; the other categories in turn. What lies within the noise is measured
+/// One knob at a time: a step up, else a step down; the other categories in turn. A gain within the noise is measured
 /// again. Steps halve after each pass over the knobs. Replayed from the recorded outcomes.
 #[derive(Debug, Clone, Copy)]
 pub struct Coordinates {
@@ -67,6 +67,12 @@ struct Missing {
     configuration: Configuration,
     /// In words, what is to be tried.
     next: String,
+}
+
+/// Which of two configurations is to be measured again.
+enum Again {
+    Old,
+    New,
 }
 
 /// A walk over recorded results.
@@ -150,19 +156,17 @@ impl Walk<'_> {
                 next: change,
             });
         }
-        if !self.doubtful(&old, &new) {
+        let Some(again) = self.doubtful(&old, &new) else {
             let kept = beats(self.search.goal, new.mean(), old.mean());
             self.last = Some(verdict(self.search.goal, &change, &old, &new, kept));
             if kept {
                 self.here = there;
             }
             return Ok(kept);
-        }
-        // The one with fewer runs is measured again.
-        let (again, results) = if old.runs() < new.runs() {
-            (&self.here, &old)
-        } else {
-            (&there, &new)
+        };
+        let (again, results) = match again {
+            Again::Old => (&self.here, &old),
+            Again::New => (&there, &new),
         };
         if results.open > 0 {
             return Ok(false);
@@ -173,16 +177,27 @@ impl Walk<'_> {
         })
     }
 
-    /// Whether the interval of the difference of two means holds zero and another run is allowed.
-    fn doubtful(&self, old: &Results, new: &Results) -> bool {
-        let (Some(a), Some(b)) = (old.mean(), new.mean()) else {
-            return false;
-        };
+    /// What is to be measured again, where the interval of the difference of two means holds zero. A gain is believed
+    /// only beyond it: the one with fewer runs is measured again, while more are allowed. What looks worse is taken
+    /// back without more ado, unless what it is compared with may just have been lucky once.
+    fn doubtful(&self, old: &Results, new: &Results) -> Option<Again> {
+        let (a, b) = (old.mean()?, new.mean()?);
         let error =
             self.ledger.noise * (1.0 / old.values.len() as f64 + 1.0 / new.values.len() as f64).sqrt();
         let half = t_critical(self.strategy.confidence, self.ledger.freedom).unwrap_or(0.0) * error;
         let apart = (a - b).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
-        apart < half && old.runs().min(new.runs()) < self.strategy.runs
+        let gained = beats(self.search.goal, Some(b), Some(a));
+        if apart >= half || old.runs().min(new.runs()) >= self.strategy.runs {
+            None
+        } else if gained {
+            Some(if old.runs() < new.runs() {
+                Again::Old
+            } else {
+                Again::New
+            })
+        } else {
+            (old.runs() <= new.runs()).then_some(Again::Old)
+        }
     }
 }
 
