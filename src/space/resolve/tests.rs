@@ -255,12 +255,16 @@ fn three_small_knobs_have_six_points_and_a_narrow_pool_has_one() {
 
 #[test]
 fn geometry_is_refused_and_capacity_needs_permission() {
-    let page = Case::file("[knob.innodb_page_size]\ntype = \"enum\"\nvalues = [4096, 16384]\n").error();
+    let on_a_server = |text: &str| Case {
+        server: Some(server("10.11")),
+        ..Case::file(text)
+    };
+    let page = on_a_server("[knob.innodb_page_size]\ntype = \"enum\"\nvalues = [4096, 16384]\n").error();
     assert!(
         page.contains("fixed when the data directory is made") && page.contains("own.toml"),
         "{page}"
     );
-    let connections = Case::file("[knob.max_connections]\ntype = \"int\"\nmin = 10\nmax = 500\n");
+    let connections = on_a_server("[knob.max_connections]\ntype = \"int\"\nmin = 10\nmax = 500\n");
     assert!(connections.error().contains("allow = [\"max_connections\"]"));
 }
 
