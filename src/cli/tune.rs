@@ -284,7 +284,7 @@ async fn night(
     let verdict = night.run(&mut runner).await?;
     let (facts, _) = store.facts(&record.name).await?;
     let written = match Recommendation::of_verdict(&verdict) {
-        Some(best) => hand_over(&best, frozen, &inputs, ended(&facts), &session.folder)?,
+        Some(best) => hand_over(&best, frozen, objective.name(), ended(&facts), &session.folder)?,
         None => false,
     };
     if !written {
@@ -307,7 +307,10 @@ fn ended(facts: &Facts) -> u64 {
 fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts) {
     let written =
         match standing(inputs, facts).and_then(|standing| Recommendation::of_standing(&standing, facts)) {
-            Some(best) => hand_over(&best, frozen, inputs, ended(facts), &session.folder).map(|_| ()),
+            Some(best) => {
+                let metric = inputs.objective.name();
+                hand_over(&best, frozen, metric, ended(facts), &session.folder).map(|_| ())
+            }
             None => hand_over_nothing(&session.folder),
         };
     if let Err(error) = written {

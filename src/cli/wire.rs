@@ -1,5 +1,6 @@
 //! Builds the runner of trials from what was prepared.
 
+use crate::handover::section;
 use crate::host::{Guardian, Limits};
 use crate::night::{Event, Events};
 use crate::plan::Inputs;
@@ -40,6 +41,7 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
             next: Some("write caches = { drop = \"files\" }, or measure on a host of its own".to_owned()),
         });
     }
+    let frozen = parts.frozen.clone();
     TrialRunner {
         binary: parts.binary,
         facts: parts.frozen.facts.clone(),
@@ -47,6 +49,7 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
         space: parts.frozen.space.clone(),
         tuned: parts.frozen.tuned.clone(),
         baseline: parts.frozen.baseline().settings,
+        handed_over: Box::new(move |configuration| section(configuration, &frozen)),
         template: parts.template.data,
         data: parts.folder.data(),
         user: parts.user,

@@ -2,4 +2,4 @@
 
 mod recommendation;
 
-pub use recommendation::{Recommendation, hand_over, hand_over_nothing, sizes};
+pub use recommendation::{Recommendation, hand_over, hand_over_nothing, section, sizes};

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{IoContext as _, Result};
-use crate::mycnf::{Durability, Effect, Gain, Recommended, RecommendedLine, render, rollback};
+use crate::error::{Error, IoContext as _, Result};
+use crate::mycnf::{
+    Durability, Effect, Gain, Recommended, RecommendedLine, render, render_section, rollback,
+};
 use crate::night::now;
-use crate::plan::{Fact, Facts, Inputs, Standing, Verdict, VerdictKind};
+use crate::plan::{Fact, Facts, Standing, Verdict, VerdictKind};
 use crate::setup::{Frozen, StudyFolder, write_atomically};
-use crate::space::{Configuration, Domain, Space};
+use crate::space::{Breach, Configuration, Domain, Space};
 
 /// A configuration to be handed over, with how sure we are.
 #[derive(Debug, Clone)]
@@ -79,24 +81,26 @@ pub fn sizes(space: &Space) -> BTreeSet<String> {
     names
 }
 
-/// Writes my.cnf and my.cnf.rollback; true when they were written, false where the recommendation changes nothing.
+/// The `[mysqld]` section of the my.cnf that [`hand_over`] writes for a configuration, byte for byte: what the server is
+/// started with at the end of a study.
 ///
 /// # Errors
-/// What the file system says; a configuration that cannot be written as variables.
-pub fn hand_over(
-    recommendation: &Recommendation,
-    frozen: &Frozen,
-    inputs: &Inputs<'_>,
-    trials: u64,
-    folder: &StudyFolder,
-) -> Result<bool> {
+/// A configuration that cannot be written as variables.
+pub fn section(configuration: &Configuration, frozen: &Frozen) -> Result<String> {
+    Ok(render_section(&lines(configuration, frozen)?))
+}
+
+fn internal(breach: &Breach) -> Error {
+    Error::internal(breach.to_string())
+}
+
+/// What a configuration writes that the baseline does not have.
+fn lines(configuration: &Configuration, frozen: &Frozen) -> Result<Vec<RecommendedLine>> {
     let space = &frozen.space;
-    let breach = |breach: crate::space::Breach| crate::error::Error::internal(breach.to_string());
     let sizes = sizes(space);
     let baseline = &space.ground().variables;
-    let lines: Vec<RecommendedLine> = space
-        .writes(&recommendation.configuration)
-        .map_err(breach)?
+    let written = space.writes(configuration).map_err(|breach| internal(&breach))?;
+    Ok(written
         .into_iter()
         .filter(|(name, value)| baseline.get(name) != Some(value))
         .map(|(variable, value)| RecommendedLine {
@@ -110,11 +114,29 @@ pub fn hand_over(
             variable,
             value,
         })
-        .collect();
+        .collect())
+}
+
+/// Writes my.cnf and my.cnf.rollback; true when they were written, false where the recommendation changes nothing.
+/// `metric` is the objective in words, `trials` how many ended.
+///
+/// # Errors
+/// What the file system says; a configuration that cannot be written as variables.
+pub fn hand_over(
+    recommendation: &Recommendation,
+    frozen: &Frozen,
+    metric: &str,
+    trials: u64,
+    folder: &StudyFolder,
+) -> Result<bool> {
+    let lines = lines(&recommendation.configuration, frozen)?;
     if lines.is_empty() {
         return Ok(false);
     }
-    let class = space.durability(&recommendation.configuration).map_err(breach)?;
+    let class = frozen
+        .space
+        .durability(&recommendation.configuration)
+        .map_err(|breach| internal(&breach))?;
     let recommended = Recommended {
         server: frozen.facts.name(),
         machine_class: format!(
@@ -128,7 +150,7 @@ pub fn hand_over(
             class: class.name().to_owned(),
             can_be_lost: class.promise().to_owned(),
         },
-        metric: inputs.objective.name().to_owned(),
+        metric: metric.to_owned(),
         gain: recommendation.gain,
         trials,
         date: now(),
@@ -144,9 +166,75 @@ pub fn hand_over(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::host::Fingerprint;
     use crate::plan::{Best, State};
+    use crate::space::{DurabilityRule, ResolveInputs, ServerFacts, embedded, resolve};
     use crate::stats::Interval;
+
+    /// A study on MariaDB 10.11 that tunes memory and I/O from the server's defaults.
+    fn frozen(folder: &Path) -> Frozen {
+        let facts = include_str!("../../tests/fixtures/server_facts/mariadb-10.11.json");
+        let facts: ServerFacts = serde_json::from_str(facts).unwrap();
+        let class = embedded::machine_class("4-cores-8g-ssd").unwrap();
+        let effective = facts
+            .variables
+            .iter()
+            .map(|(name, facts)| (name.clone(), facts.value.clone()))
+            .collect();
+        let resolution = resolve(ResolveInputs {
+            files: &embedded::families(&["memory", "io"]).unwrap(),
+            knobs: &std::collections::BTreeMap::new(),
+            constraints: &[],
+            study_file: "study.toml",
+            class: Some(&class),
+            server: Some(&facts),
+            baseline: &effective,
+            durability: DurabilityRule::Keep,
+            allow: &[],
+        });
+        Frozen {
+            format: 1,
+            class,
+            declared: None,
+            tuned: BTreeSet::new(),
+            data_key: None,
+            build: String::new(),
+            facts,
+            environment: Fingerprint::read(folder),
+            baseline_settings: Vec::new(),
+            baseline_effective: effective,
+            space: resolution.unwrap().space,
+            rule_of_thumb: None,
+            candidates: Vec::new(),
+            workload: "a load".to_owned(),
+            host: "here".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_the_last_trial_starts_with_is_the_end_of_each_file_that_is_handed_over() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = StudyFolder::new(scratch.path(), "s").unwrap();
+        folder.create().unwrap();
+        let frozen = frozen(scratch.path());
+        let configuration = frozen.space.rule_of_thumb().unwrap();
+        let section = section(&configuration, &frozen).unwrap();
+        assert!(section.contains("\ninnodb_buffer_pool_size = "), "{section}");
+        for gain in [Gain::Untested, Gain::Believed { ratio: None }] {
+            let recommended = Recommendation {
+                configuration: configuration.clone(),
+                gain,
+            };
+            assert!(hand_over(&recommended, &frozen, "tps", 25, &folder).unwrap());
+            for path in [folder.my_cnf(), folder.drop_in()] {
+                let file = std::fs::read_to_string(path).unwrap();
+                assert!(file.ends_with(&format!("\n\n{section}")), "{section} in\n{file}");
+            }
+        }
+    }
 
     fn ratio(low: f64, point: f64, high: f64) -> Interval {
         Interval {

@@ -18,6 +18,6 @@ pub use dialect::Dialect;
 pub use diff::{Difference, diff, same_value};
 pub use finding::{Finding, FindingKind, Severity};
 pub use parse::{Files, MyCnf, Unread, parse, parse_text};
-pub use render::{Durability, Effect, Gain, Recommended, RecommendedLine, render, written};
+pub use render::{Durability, Effect, Gain, Recommended, RecommendedLine, render, render_section, written};
 pub use rollback::rollback;
 pub use setting::{Meaning, Setting};

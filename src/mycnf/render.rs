@@ -119,11 +119,18 @@ pub fn written(value: &Value, size: bool) -> String {
 pub fn render(recommended: &Recommended) -> String {
     let mut out = String::new();
     header(&mut out, recommended);
-    out.push_str("\n[mysqld]\n");
-    if recommended.lines.is_empty() {
+    out.push('\n');
+    out.push_str(&render_section(&recommended.lines));
+    out
+}
+
+/// The `[mysqld]` section alone: the end of [`render`], byte for byte, whatever the header says. Ends with a line feed.
+pub fn render_section(lines: &[RecommendedLine]) -> String {
+    let mut out = String::from("[mysqld]\n");
+    if lines.is_empty() {
         out.push_str("# Nothing: no setting was found better than the baseline's.\n");
     }
-    for line in &recommended.lines {
+    for line in lines {
         comment(&mut out, &effect(line));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{} = {}", line.variable, written(&line.value, line.size));

@@ -99,6 +99,23 @@ fn the_recommendation_says_where_it_holds_and_what_each_line_was() {
 }
 
 #[test]
+fn the_section_is_the_end_of_the_file_whatever_the_header_says() {
+    let mut recommended = recommended(vec![
+        line("innodb_buffer_pool_size", 1536_i64 << 20, true),
+        line("ft_boolean_syntax", "+ -><#", false),
+    ]);
+    let section = render_section(&recommended.lines);
+    assert!(section.starts_with("[mysqld]\n# was not set;"), "{section}");
+    for gain in [Gain::Untested, Gain::Believed { ratio: Some(1.2) }] {
+        recommended.gain = gain;
+        recommended.trials += 1;
+        assert!(render(&recommended).ends_with(&format!("\n\n{section}")));
+    }
+    recommended.lines.clear();
+    assert!(render(&recommended).ends_with(&render_section(&[])));
+}
+
+#[test]
 fn an_unconfirmed_gain_is_called_so_and_no_number_is_ever_not_finite() {
     let mut recommended = recommended(vec![line("a", 1_i64, false)]);
     recommended.gain = Gain::Believed { ratio: Some(1.3) };

@@ -17,5 +17,5 @@ mod trial;
 mod watch;
 
 pub use deadlines::Deadlines;
-pub use setting::{CacheDrop, TrialRunner};
+pub use setting::{CacheDrop, HandedOver, TrialRunner};
 pub(crate) use trial::DATABASE;

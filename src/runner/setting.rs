@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::Deadlines;
+use crate::error::Result;
 use crate::host::{Guardian, Limits};
 use crate::server::{Backend, ServerBinary, ServerUser, Setting};
-use crate::space::{ServerFacts, Space};
+use crate::space::{Configuration, ServerFacts, Space};
 use crate::workload::Workload;
 
 /// Which caches are dropped before a server starts.
@@ -20,6 +21,9 @@ pub enum CacheDrop {
     /// None.
     Nothing,
 }
+
+/// Gives the `[mysqld]` section that is handed over for a configuration, byte for byte.
+pub type HandedOver = Box<dyn Fn(&Configuration) -> Result<String>>;
 
 /// Runs trials, each on a private server, from the same template.
 pub struct TrialRunner {
@@ -35,6 +39,8 @@ pub struct TrialRunner {
     pub tuned: BTreeSet<String>,
     /// The user's my.cnf; what of it reaches a private server is decided line by line.
     pub baseline: Vec<Setting>,
+    /// What the last trial starts the server with. It is made by whoever hands it over, so that the two are one text.
+    pub handed_over: HandedOver,
     /// The clean data directory.
     pub template: PathBuf,
     /// The data directory of the trial at hand.

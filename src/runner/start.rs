@@ -11,8 +11,8 @@ use crate::host::{Cgroup, drop_all, evict_tree, killed_for_memory, wait_disk_idl
 use crate::night::TrialOrder;
 use crate::plan::Purpose;
 use crate::server::{
-    Client, Death, Instance, InstanceSpec, Placement, SocketDir, StartFailure, classify_death,
-    fresh_server_id, open_files_limit, private_cnf, reset_until, start_warnings, verify,
+    Client, Death, Instance, InstanceSpec, Placement, PrivateCnf, SocketDir, StartFailure, classify_death,
+    final_cnf, fresh_server_id, open_files_limit, private_cnf, reset_until, start_warnings, verify,
 };
 use crate::space::{Configuration, Value};
 use crate::trial::{Cause, CauseKind, Outcome, Phase, Warning};
@@ -38,7 +38,7 @@ impl TrialRunner {
         let mut variables = self.space.writes(configuration).map_err(rejected)?;
         self.room(&variables)?;
         if order.job.purpose == Purpose::Final {
-            // The file that is handed over holds only what differs from the baseline; the same goes here.
+            // The file that is handed over holds only what differs from the baseline; the same is read back.
             let baseline = &self.space.ground().variables;
             variables.retain(|(name, value)| baseline.get(name) != Some(value));
         }
@@ -128,13 +128,7 @@ impl TrialRunner {
             user: self.user.line.clone(),
             server_id: fresh_server_id(),
         };
-        let cnf = private_cnf(
-            self.binary.flavor,
-            &placement,
-            &self.baseline,
-            &Self::as_text(variables),
-            |name| self.tuned.contains(name),
-        )?;
+        let cnf = self.cnf(order, &placement, variables)?;
         let cgroups = match cgroup.map(Cgroup::join_files) {
             None => Vec::new(),
             Some(Ok(files)) => files,
@@ -172,6 +166,22 @@ impl TrialRunner {
                 }),
                 StartFailure::Host(error) => Failure::from(error),
             })
+    }
+
+    /// The my.cnf of a trial. The last one starts with the very text that is handed over: a text made anew could differ.
+    fn cnf(
+        &self,
+        order: &TrialOrder,
+        placement: &Placement,
+        variables: &[(String, Value)],
+    ) -> crate::error::Result<PrivateCnf> {
+        let (flavor, tuned) = (self.binary.flavor, |name: &str| self.tuned.contains(name));
+        if order.job.purpose == Purpose::Final {
+            let section = (self.handed_over)(&order.job.configuration)?;
+            return final_cnf(flavor, placement, &self.baseline, &section, tuned);
+        }
+        let candidate = Self::as_text(variables);
+        private_cnf(flavor, placement, &self.baseline, &candidate, tuned)
     }
 
     /// Phase *verify*: reads every written variable back; the configuration that really runs.

@@ -29,7 +29,7 @@ pub use detect::{ServerBinary, Version};
 pub use facts::{scratch, server_facts};
 pub use failure::{Death, classify_death, recovered_from_crash, start_warnings};
 pub use instance::{CNF_NAME, Instance, InstanceSpec, LOG_NAME, StartFailure, open_files_limit};
-pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, private_cnf};
+pub use private_cnf::{Dropped, Placement, PrivateCnf, Setting, final_cnf, private_cnf};
 pub use reset::{Backend, ResetDone, reset, reset_until, supports_reflink, supports_reflink_in};
 pub use socket_dir::SocketDir;
 pub use template::{Marker, Source, Template, TemplateSpec, fresh_server_id};

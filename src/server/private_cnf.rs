@@ -1,4 +1,4 @@
-//! The my.cnf of a private server: our own lines, what shapes the load in the user's file, the candidate. Pure.
+//! The my.cnf of a private server: what shapes the load in the user's file, the candidate, our own lines. Pure.
 //!
 //! Nothing of production comes along: a setting of the user's reaches the private server only if it is on a reviewed
 //! list; the rest is dropped and told.
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::data_files::{DATA_FILE_PATH, own_data_files};
 use super::load_settings::is_capacity_or_load;
 use crate::error::{Error, Result};
+use crate::mycnf::{Dialect, parse_text};
 use crate::space::Flavor;
 use crate::space::isolation::{canonical, is_plain_name, leads_out, reason_to_keep_out, reason_to_refuse};
 
@@ -72,14 +73,85 @@ pub fn private_cnf(
     candidate: &BTreeMap<String, String>,
     of_space: impl Fn(&str) -> bool,
 ) -> Result<PrivateCnf> {
+    let candidate = checked(candidate)?;
+    let mut text = String::from("# The candidate.\n");
+    for (name, value) in candidate.iter().filter(|(name, _)| *name != "log_bin") {
+        line(&mut text, name, Some(value));
+    }
+    let over = Over {
+        text: &text,
+        log_bin: candidate.get("log_bin").map(|value| value.as_str()),
+        replaces: &|name| candidate.contains_key(name),
+    };
+    Ok(build(flavor, placement, baseline, &over, of_space))
+}
+
+/// Builds the my.cnf of a study's last trial: `section`, a `[mysqld]` section as it is handed over, stands in it byte for
+/// byte behind the user's lines, as it will in production. The rest is as in [`private_cnf`].
+///
+/// # Errors
+/// [`Error::Input`] for a line that would reach out of the private server, [`Error::Internal`] for a section that reads
+/// otherwise than it was meant.
+pub fn final_cnf(
+    flavor: Flavor,
+    placement: &Placement,
+    baseline: &[Setting],
+    section: &str,
+    of_space: impl Fn(&str) -> bool,
+) -> Result<PrivateCnf> {
+    let read = parse_text(
+        Path::new("the my.cnf to be handed over"),
+        section.as_bytes(),
+        DIALECT,
+    );
+    if let Some(finding) = read.findings.first() {
+        return Err(Error::internal(finding.kind.to_string()).at(finding.place()));
+    }
+    let mut log_bin = None;
+    for setting in &read.settings {
+        let value = setting.value.as_deref().unwrap_or_default();
+        allowed(&setting.name, value)?;
+        if canonical(&setting.name) == "log_bin" {
+            log_bin = Some(value);
+        }
+    }
+    let mut text = section.to_owned();
+    if log_bin.is_some() {
+        // It may name a folder of production's.
+        binlog_line(&mut text, flavor, Some(log_bin));
+    }
+    let over = Over {
+        text: &text,
+        log_bin,
+        replaces: &|_| false,
+    };
+    Ok(build(flavor, placement, baseline, &over, of_space))
+}
+
+/// `[mysqld]` is read by every server.
+const DIALECT: Dialect = Dialect::MariaDb { major: 10, minor: 11 };
+
+/// What stands over the user's lines.
+struct Over<'a> {
+    /// Its own lines.
+    text: &'a str,
+    /// What it says of the binary log, where it does.
+    log_bin: Option<&'a str>,
+    /// Whether a line of the user's is left out for it.
+    replaces: &'a dyn Fn(&str) -> bool,
+}
+
+/// The user's lines, what stands over them, and last, so that nothing before undoes them, our own.
+fn build(
+    flavor: Flavor,
+    placement: &Placement,
+    baseline: &[Setting],
+    over: &Over<'_>,
+    of_space: impl Fn(&str) -> bool,
+) -> PrivateCnf {
     let mut text = String::from(
         "# Written by Noctune for one trial; the server it is for is private and temporary.\n[mysqld]\n",
     );
-    for (name, value) in own_lines(flavor, placement) {
-        line(&mut text, name, value.as_deref());
-    }
-    let candidate = checked(candidate)?;
-
     let mut kept: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut dropped = Vec::new();
     for setting in baseline {
@@ -101,36 +173,42 @@ pub fn private_cnf(
         }
     }
     let kept_binlog = kept.remove("log_bin");
-    let binlog = candidate
-        .get("log_bin")
-        .map(|value| Some(value.as_str()))
+    let binlog = over
+        .log_bin
+        .map(Some)
         .or_else(|| kept_binlog.as_ref().map(Option::as_deref));
     text.push_str("# What shapes the load in the user's my.cnf.\n");
     for (name, value) in &kept {
-        if !candidate.contains_key(name) {
+        if !(over.replaces)(name) {
             line(&mut text, name, value.as_deref());
         }
     }
     binlog_line(&mut text, flavor, binlog);
-    text.push_str("# The candidate.\n");
-    for (name, value) in candidate.iter().filter(|(name, _)| *name != "log_bin") {
-        line(&mut text, name, Some(value));
+    text.push_str(over.text);
+    text.push_str("# What keeps this server apart.\n[mysqld]\n");
+    for (name, value) in own_lines(flavor, placement) {
+        line(&mut text, name, value.as_deref());
     }
-    Ok(PrivateCnf { text, dropped })
+    PrivateCnf { text, dropped }
 }
 
 /// A candidate by canonical names.
 fn checked(candidate: &BTreeMap<String, String>) -> Result<BTreeMap<String, &String>> {
     candidate
         .iter()
-        .map(|(name, value)| match reason_to_refuse(name, value) {
-            None => Ok((canonical(name), value)),
-            Some(reason) => Err(Error::input(format!(
-                "{name} = {value:?} is not given to a private server: {reason}"
-            ))
-            .next("take the knob out of the space")),
-        })
+        .map(|(name, value)| allowed(name, value).map(|()| (canonical(name), value)))
         .collect()
+}
+
+/// Refuses what would reach out of a private server.
+fn allowed(name: &str, value: &str) -> Result<()> {
+    match reason_to_refuse(name, value) {
+        None => Ok(()),
+        Some(reason) => Err(Error::input(format!(
+            "{name} = {value:?} is not given to a private server: {reason}"
+        ))
+        .next("take the knob out of the space")),
+    }
 }
 
 /// The value with which a setting of the user's file reaches the private server, or why it does not.

@@ -197,3 +197,57 @@ fn files_of_the_system_tablespace_lie_in_the_private_data_directory() {
         assert_eq!(cnf.dropped.len(), 1, "{value}");
     }
 }
+
+#[test]
+fn what_is_handed_over_stands_byte_for_byte_between_the_users_lines_and_ours() {
+    let section = "[mysqld]\n# was 4G; effect measured only together with the other lines\n\
+                   innodb_buffer_pool_size = 1536M\nft_boolean_syntax = \"+ -><#\"\n";
+    for flavor in [Flavor::MariaDb, Flavor::MySql] {
+        let cnf = final_cnf(flavor, &placement(), &production(), section, |_| false).unwrap();
+        let at = |part: &str| {
+            cnf.text
+                .find(part)
+                .unwrap_or_else(|| panic!("{part} in\n{}", cnf.text))
+        };
+        let users = at("innodb_buffer_pool_size = 4G\n");
+        assert!(users < at(section), "{}", cnf.text);
+        for (name, _) in own_lines(flavor, &placement()) {
+            assert!(at(section) + section.len() < at(&format!("\n{name}")), "{name}");
+        }
+        assert!(cnf.dropped.len() > 10);
+    }
+}
+
+#[test]
+fn the_last_trial_too_never_undoes_what_keeps_the_server_apart() {
+    for lines in [
+        "event_scheduler = ON",
+        "loose-Event-Scheduler=ON",
+        "datadir = x",
+        "innodb_flush_method = /dev/sdb",
+        "innodb_flush_method = \"x\\nevent_scheduler=ON\"",
+        "[server]\nskip-event-scheduler",
+    ] {
+        let section = format!("[mysqld]\n{lines}\n");
+        let refused = final_cnf(Flavor::MariaDb, &placement(), &[], &section, |_| true);
+        assert_eq!(refused.unwrap_err().exit_code(), 2, "{lines}");
+    }
+    for lines in ["!include /etc/my.cnf", "!includedir /etc/mysql", "[server"] {
+        let section = format!("[mysqld]\n{lines}\n");
+        let refused = final_cnf(Flavor::MariaDb, &placement(), &[], &section, |_| true);
+        assert_eq!(refused.unwrap_err().exit_code(), 1, "{lines}");
+    }
+}
+
+#[test]
+fn a_binary_log_that_is_handed_over_lies_in_the_private_data_directory() {
+    for (value, last) in [
+        ("/srv/binlog/prod-bin", "log_bin = noctune-bin\n"),
+        ("OFF", "skip_log_bin\n"),
+    ] {
+        let section = format!("[mysqld]\nlog_bin = {value}\n");
+        let cnf = final_cnf(Flavor::MariaDb, &placement(), &[], &section, |_| true).unwrap();
+        let (_, behind) = cnf.text.split_once(&section).unwrap();
+        assert!(behind.starts_with(last), "{}", cnf.text);
+    }
+}

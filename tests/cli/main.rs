@@ -8,6 +8,7 @@ mod commands;
 mod engine;
 mod failures;
 mod fakes;
+mod handed_over;
 mod hangs;
 mod nights;
 mod resume;

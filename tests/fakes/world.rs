@@ -9,6 +9,7 @@
 //! [[server.fault]]                    # the first whose condition holds happens; names: variables, `start` (1, 2, ...)
 //! when = "innodb_buffer_pool_size > 1G"
 //! happens = "refuse"                  # refuse | hang-at-start | crash | kill | freeze | deaf | not-applied
+//! reads = "pool_size = 1G"             # only with a my.cnf that holds this
 //! after = 1.5                         # seconds under load, for crash, kill and freeze
 //! on = "SHOW GLOBAL VARIABLES"         # instead: at the first statement that holds this
 //! [load]
@@ -82,6 +83,9 @@ pub(crate) struct ServerFault {
     pub(crate) when: String,
     /// What.
     pub(crate) happens: ServerMishap,
+    /// A part of the my.cnf without which it does not happen.
+    #[serde(default)]
+    pub(crate) reads: Option<String>,
     /// Seconds under load before it happens.
     #[serde(default)]
     pub(crate) after: f64,

@@ -37,14 +37,7 @@ pub(super) type Setting = (String, Option<String>);
 ///
 /// When the defaults file cannot be read.
 pub(super) fn gather(arguments: &[String]) -> Fallible<Vec<Setting>> {
-    let mut settings = Vec::new();
-    for argument in arguments {
-        if let Some(path) = argument.strip_prefix("--defaults-file=") {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| format!("Could not open required defaults file: {path}: {error}"))?;
-            settings.extend(of_file(&text));
-        }
-    }
+    let mut settings = of_file(&defaults(arguments)?);
     for argument in arguments {
         let Some(option) = argument.strip_prefix("--") else {
             return Err(format!("Too many arguments (first extra is '{argument}').").into());
@@ -54,6 +47,22 @@ pub(super) fn gather(arguments: &[String]) -> Fallible<Vec<Setting>> {
         }
     }
     Ok(settings)
+}
+
+/// The text of the defaults file; empty without one.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub(super) fn defaults(arguments: &[String]) -> Fallible<String> {
+    let file = arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix("--defaults-file="));
+    let Some(path) = file else {
+        return Ok(String::new());
+    };
+    std::fs::read_to_string(path)
+        .map_err(|error| format!("Could not open required defaults file: {path}: {error}").into())
 }
 
 fn of_file(text: &str) -> Vec<Setting> {

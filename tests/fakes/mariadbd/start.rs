@@ -8,7 +8,7 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::log::Log;
-use super::options::{IGNORED, gather};
+use super::options::{IGNORED, defaults, gather};
 use super::protocol::serve;
 use super::state::State;
 use super::variables::{Taken, Variables};
@@ -84,7 +84,7 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
         std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
         return Ok(0);
     }
-    let faults = faults(world, &variables)?;
+    let faults = faults(world, &variables, &defaults(arguments)?)?;
     if let Some(refusal) = faults.iter().find(|fault| fault.happens == ServerMishap::Refuse) {
         for line in &refusal.log {
             log.line("ERROR", line);
@@ -127,12 +127,13 @@ fn known_as(variables: &mut Variables, name: &str, value: Option<&str>) -> Taken
 }
 
 /// The faults of the world that apply to this start.
-fn faults(world: &World, variables: &Variables) -> Fallible<Vec<ServerFault>> {
+fn faults(world: &World, variables: &Variables, cnf: &str) -> Fallible<Vec<ServerFault>> {
     let mut names = variables.names();
     names.insert("start".to_owned(), Value::Number(world.count("starts")?));
     let mut faults = Vec::new();
     for fault in &world.file.server.fault {
-        if holds(&fault.when, &names)? {
+        let reads = fault.reads.as_deref().is_none_or(|part| cnf.contains(part));
+        if reads && holds(&fault.when, &names)? {
             faults.push(fault.clone());
         }
     }
