@@ -2,4 +2,5 @@
 
 mod bench;
 mod endings;
+mod interruptions;
 mod stages;
