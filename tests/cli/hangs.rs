@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, of_kind, send};
 use crate::study::Study;
-use crate::trials::{Trials, last_phase, short};
+use crate::trials::{Trials, last_phase};
 
 /// A trial that takes longer hangs itself; each of these needs seconds.
 const HUNG: Duration = Duration::from_secs(120);
@@ -127,12 +127,6 @@ async fn reading_the_tables_for_too_long_is_killed_and_disturbs_nothing() {
     assert!(record.outcome.measurement().is_some(), "{:?}", record.outcome);
     let log = std::fs::read_to_string(bench.path().join("trial-1/server.log")).unwrap();
     assert!(log.contains("asked to KILL"), "{log}");
-}
-
-#[test]
-fn the_limits_of_the_tests_are_shorter_than_those_of_users_only() {
-    let (tests, users) = (short(), noctune::runner::Deadlines::default());
-    assert!(tests.start < users.start && tests.answer < users.answer && tests.silence < users.silence);
 }
 
 /// The first three trials of a night, in the second of which something hangs, with the limits of users.
