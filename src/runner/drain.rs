@@ -8,12 +8,8 @@ use super::measuring::state;
 use super::watch::sample;
 use crate::server::{Client, ClientError, Instance};
 
-/// How long it is watched.
-const WATCHED: Duration = Duration::from_secs(2);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
-/// Less dirty data than this share of the first look's tells nothing any more.
-const RUN_DRY: f64 = 0.1;
 
 /// The rate, in bytes per second, at which the server writes dirty data when told to: its own io_capacity and disk decide.
 /// None where nothing was written. The server's settings are changed by it; it is of no use for measuring afterwards.
@@ -54,7 +50,7 @@ async fn watched(client: &mut Client, instance: &Instance, data: &Path) -> Resul
         let Some(now) = state(&sample(client, instance, data, at.as_secs_f64()).await?) else {
             return Ok(None);
         };
-        if at >= WATCHED || now.dirty_bytes <= RUN_DRY * first.dirty_bytes {
+        if first.drain_is_told(&now, at.as_secs_f64()) {
             let rate = first.flush_rate(&now, at.as_secs_f64());
             return Ok((rate > 0.0).then_some(rate));
         }

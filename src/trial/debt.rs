@@ -9,8 +9,11 @@
 use super::WriteDebt;
 
 /// A stretch shorter than this, in seconds, tells no rate of flushing: page cleaners work once a second, in bursts. It is
-/// four of their rounds, less what a clock may be off.
+/// four of their rounds, less what a clock may be off. It holds for windows and for drains alike.
 const SHORTEST: f64 = 3.5;
+/// Less dirty data than this share of a drain's begin tells nothing more: the debt is paid, and what was written until then
+/// is the rate, however short it took.
+const RUN_DRY: f64 = 0.1;
 
 /// The server's own account of postponed and done writes at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +52,12 @@ impl WriteState {
         } else {
             0.0
         }
+    }
+
+    /// Whether a drain that began here and is at `now` after so many seconds has told its rate: it was long enough, or
+    /// nothing is left to be written.
+    pub fn drain_is_told(&self, now: &Self, seconds: f64) -> bool {
+        seconds >= SHORTEST || now.dirty_bytes <= RUN_DRY * self.dirty_bytes
     }
 
     /// The debt of a window of this length that begins here and ends at `later`.
@@ -110,6 +119,14 @@ mod tests {
         let debt = begin.debt(&end, 2.0, Some(10e6)).unwrap();
         assert_eq!((debt.flush_bytes_per_second, debt.seconds), (10e6, 6.0));
         assert_eq!(begin.debt(&end, 2.0, None).unwrap().flush_bytes_per_second, 50e6);
+    }
+
+    #[test]
+    fn a_drain_is_watched_until_it_is_no_burst_any_more_or_has_run_dry() {
+        let begin = state(100e6, 0.0);
+        assert!(!begin.drain_is_told(&state(60e6, 40e6), 2.0));
+        assert!(begin.drain_is_told(&state(60e6, 40e6), SHORTEST));
+        assert!(begin.drain_is_told(&state(10e6, 90e6), 0.5));
     }
 
     #[test]
