@@ -1,6 +1,5 @@
 //! The `noctune` program: parse, run a command, map an error to an exit code.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -28,7 +27,6 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &noctune::error::Error) -> ExitCode {
-    // Nothing is left to be told when even standard error is gone.
-    let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    cli::last_words(&format!("error: {error}"));
     ExitCode::from(error.exit_code())
 }

@@ -20,6 +20,8 @@ mod wire;
 
 pub use args::{Cli, Color, Command, Global};
 
+pub use crate::ui::last_words;
+
 use crate::error::Result;
 
 /// Runs the command; the exit code of one that ended as it should.

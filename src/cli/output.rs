@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Write as _};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::error::{Error, Result};
 
 /// Writes `text` to standard output, with a line end if it has none.
@@ -23,12 +25,33 @@ pub(super) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// As [`print`], off the runtime's thread: a reader that does not read is waited for, but not longer than the user wants.
+///
+/// # Errors
+/// As [`print`]; [`Error::Interrupted`].
+pub(super) async fn print_until_stopped(text: String, stop: &CancellationToken) -> Result<()> {
+    let printing = tokio::task::spawn_blocking(move || print(&text));
+    tokio::select! {
+        printed = printing => {
+            printed.map_err(|error| Error::internal(format!("printing ended abnormally: {error}")))?
+        }
+        () = stop.cancelled() => Err(Error::Interrupted),
+    }
+}
+
 /// Writes `value` to standard output as one line of JSON.
 ///
 /// # Errors
 /// As [`print`].
 pub(super) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string(value)
-        .map_err(|error| Error::internal(format!("the result cannot be written as JSON: {error}")))?;
-    print(&text)
+    print(&as_line(value)?)
+}
+
+/// `value` as one line of JSON.
+///
+/// # Errors
+/// An internal one: the value has no JSON.
+pub(super) fn as_line(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| Error::internal(format!("the result cannot be written as JSON: {error}")))
 }

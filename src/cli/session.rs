@@ -11,7 +11,7 @@ use crate::error::{Error, IoContext as _, Result};
 use crate::host::{Guardian, end_leftovers};
 use crate::night::{Event, Events, Listener};
 use crate::setup::{FolderLock, StudyFolder};
-use crate::ui::{ColorChoice, Lines, Plain, Ui};
+use crate::ui::{Behind, ColorChoice, Lines, Plain, Ui};
 
 /// A command at work in a study folder.
 pub(super) struct Session {
@@ -35,7 +35,9 @@ impl Session {
             .append(true)
             .open(folder.log())
             .context("cannot write the study's log", &folder.log())?;
-        let events = Events::new(vec![listener(global), Arc::new(Plain::new(Lines::new(log)))]);
+        let view = Behind::new(listener(global))
+            .map_err(|error| Error::host(format!("cannot start a thread for the progress: {error}")))?;
+        let events = Events::new(vec![Arc::new(view), Arc::new(Plain::new(Lines::new(log)))]);
         if left > 0 {
             events.send(&Event::Warning {
                 text: format!("ended {left} process group(s) that an earlier run had left"),
@@ -49,6 +51,11 @@ impl Session {
             stop: stop_on_signals()?,
             _lock: lock,
         })
+    }
+
+    /// Ends the session, with everything shown that can be shown; the user's stop stays.
+    pub(super) fn end(self) -> CancellationToken {
+        self.stop
     }
 
     /// Does `work` unless the user stops it; what it started is then ended with it.

@@ -104,12 +104,14 @@ pub(super) async fn run(
         baseline: Some(&frozen.space.default_configuration()),
         sizes: &sizes(&frozen.space),
     };
-    if global.json {
-        output::print_json(&explain_json(&explained))?;
+    let stop = session.end();
+    let text = if global.json {
+        output::as_line(&explain_json(&explained))?
     } else {
-        output::print(&explain(&explained))?;
-        output::print(&format!("files: {}", order.folder.display()))?;
-    }
+        let explained = explain(&explained);
+        format!("{}\nfiles: {}", explained.trim_end(), order.folder.display())
+    };
+    output::print_until_stopped(text, &stop).await?;
     // One trial that failed is what "every trial failed" means here.
     Ok(if measured { 0 } else { 5 })
 }

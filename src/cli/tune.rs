@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::session::Session;
 use super::wire::{Parts, forgiven, trial_runner};
 use super::{Global, output};
@@ -64,7 +66,7 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
     ));
     let prepared = session.unless_stopped(preparing).await?;
     let verdict = night(&session, store, &record, &frozen, prepared, shared_host).await?;
-    tell(global, &verdict)
+    tell(global, &verdict, &session.end()).await
 }
 
 /// The study as the store knows it; none where it is new.
@@ -354,9 +356,9 @@ async fn finish(source: &StudySource, folder: &StudyFolder, verdict: &Verdict) -
 }
 
 /// Prints what was found; the exit code of the verdict.
-fn tell(global: &Global, verdict: &Verdict) -> Result<u8> {
+async fn tell(global: &Global, verdict: &Verdict, stop: &CancellationToken) -> Result<u8> {
     if !global.json {
-        output::print(&verdict.to_string())?;
+        output::print_until_stopped(verdict.to_string(), stop).await?;
     }
     match verdict.kind {
         VerdictKind::BaselineFailed | VerdictKind::EveryTrialFailed => Err(Error::EveryTrialFailed(problem(

@@ -11,6 +11,7 @@ mod fakes;
 mod handed_over;
 mod hangs;
 mod nights;
+mod readers;
 mod resume;
 mod study;
 #[path = "../common/trials.rs"]
