@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Noctune needs and this host lacks, and says what it does. Run it as often as you like.
 #
-#   scripts/setup.sh        server, sysbench, compiler, Rust: enough to build, test and tune
-#   scripts/setup.sh dev    also what `make lint` needs: shellcheck, cargo-deny
+#   scripts/setup.sh        server, sysbench, compiler, Rust, strace: enough to build, test and tune
+#   scripts/setup.sh dev    also what `make lint` and `make evidence` need: shellcheck, cargo-deny, jq
 #
 # No running service is touched: only packages without a service are installed, and nothing is ever removed.
 set -euo pipefail
@@ -50,16 +50,20 @@ missing_packages() { # missing_packages apt|dnf: names, one a line
     fi
     have sysbench || echo sysbench
     have cc || echo gcc
+    # The C library's headers: Debian's gcc only recommends them, elsewhere it depends on them.
+    if [ "$family" = apt ] && ! [ -e /usr/include/stdio.h ]; then echo libc6-dev; fi
     have make || echo make
     have curl || { have cargo || echo curl; }
+    # curl and cargo check certificates against these; Debian only recommends them.
+    if [ "$family" = apt ] && ! [ -s /etc/ssl/certs/ca-certificates.crt ]; then echo ca-certificates; fi
     if ! have pkg-config; then
         if [ "$family" = apt ]; then echo pkg-config; else echo pkgconf-pkg-config; fi
     fi
     if [ "$want_dev" = yes ] && ! have shellcheck; then
         if [ "$family" = apt ]; then echo shellcheck; else echo ShellCheck; fi
     fi
-    # One test records the system calls of a trial; it skips itself where this is missing.
-    if [ "$want_dev" = yes ] && ! have strace; then echo strace; fi
+    # A test records the system calls of a trial with it.
+    [ "$family" = none ] || have strace || echo strace
     # The evidence parts read reports with it.
     if [ "$want_dev" = yes ] && ! have jq; then echo jq; fi
 }
@@ -100,7 +104,7 @@ install_packages() {
     local packages=()
     mapfile -t packages < <(missing_packages "$family")
     if [ "${#packages[@]}" -eq 0 ]; then
-        say "server, sysbench, C compiler, make and pkg-config are there"
+        say "server, sysbench, C compiler, make, pkg-config and strace are there"
         return
     fi
     case $family in
@@ -108,7 +112,7 @@ install_packages() {
     dnf) install_with_dnf "${packages[@]}" ;;
     none)
         fail "neither apt-get nor dnf is here, and something is missing: ${packages[*]}" \
-            "install a MariaDB or MySQL server (mariadbd or mysqld on PATH), sysbench 1.0, a C compiler, make and pkg-config, then run this again"
+            "install a MariaDB or MySQL server (mariadbd or mysqld on PATH), sysbench 1.0, a C compiler with the C headers, make and pkg-config (and strace for the tests), then run this again"
         ;;
     esac
 }
