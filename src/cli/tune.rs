@@ -14,7 +14,7 @@ use crate::handover::{Recommendation, hand_over, hand_over_nothing};
 use crate::host::Spawn;
 use crate::night::{Event, Night, now};
 use crate::plan::{Facts, Inputs, Settings, Verdict, VerdictKind, standing};
-use crate::server::{TRIAL_MARKER, remove_data};
+use crate::server::remove_data;
 use crate::setup::{
     Frozen, Prepared, Resolved, StudyFolder, StudySource, check_host, is_gone, prepare, resolve_study,
     this_worker, write_atomically,
@@ -292,7 +292,7 @@ async fn night(
     if !written {
         hand_over_nothing(&session.folder)?;
     }
-    remove_data(&session.folder.data(), TRIAL_MARKER)?;
+    remove_data(&session.folder.data())?;
     session.events.send(&Event::StudyEnded {
         verdict: verdict.line(),
         my_cnf: written.then(|| session.folder.my_cnf().display().to_string()),

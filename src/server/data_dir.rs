@@ -13,19 +13,22 @@ use crate::units::Bytes;
 /// Marker of a template.
 pub(super) const TEMPLATE_MARKER: &str = ".noctune-template";
 /// Marker of a trial's data directory.
-pub const TRIAL_MARKER: &str = ".noctune-data";
+pub(super) const TRIAL_MARKER: &str = ".noctune-data";
+
+/// The files that prove a folder ours. Either is enough: a template in the making carries both for a moment.
+const MARKERS: [&str; 2] = [TEMPLATE_MARKER, TRIAL_MARKER];
 
 /// Makes sure that `folder` is missing, empty, or marked as ours.
 ///
 /// # Errors
 /// A host error for any other folder: it is never touched.
-pub(super) fn must_be_ours(folder: &Path, marker: &str) -> Result<()> {
+pub(super) fn must_be_ours(folder: &Path) -> Result<()> {
     let mut entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error).context("cannot read the data directory", folder),
     };
-    if entries.next().is_none() || folder.join(marker).is_file() {
+    if entries.next().is_none() || MARKERS.iter().any(|marker| folder.join(marker).is_file()) {
         return Ok(());
     }
     Err(
@@ -35,15 +38,48 @@ pub(super) fn must_be_ours(folder: &Path, marker: &str) -> Result<()> {
     )
 }
 
-/// Removes all of a folder of ours (see [`must_be_ours`]), read-only parts too.
-pub fn remove(folder: &Path, marker: &str) -> Result<()> {
-    must_be_ours(folder, marker)?;
-    make_writable(folder).context("cannot remove the data directory", folder)?;
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).context("cannot remove the data directory", folder)
-        }
-        _ => Ok(()),
+/// Removes all of a folder of ours (see [`must_be_ours`]), read-only parts too. Its markers go last: what a kill leaves
+/// in between is still known as ours, and removed by the next start.
+///
+/// # Errors
+/// Host errors: a folder that is not ours, and what the file system says.
+pub fn remove(folder: &Path) -> Result<()> {
+    let failed = "cannot remove the data directory";
+    must_be_ours(folder)?;
+    make_writable(folder).context(failed, folder)?;
+    for entry in entries_markers_last(folder).context(failed, folder)? {
+        remove_entry(&entry).context(failed, &entry)?;
+    }
+    unless_missing(fs::remove_dir(folder)).context(failed, folder)
+}
+
+/// What lies at the top of a folder, in the order in which it is removed; nothing where there is no such folder.
+fn entries_markers_last(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = entries
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<io::Result<Vec<_>>>()?;
+    names.sort_by_key(|name| MARKERS.iter().any(|marker| name == marker));
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+fn remove_entry(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    unless_missing(removed)
+}
+
+fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 
@@ -160,12 +196,9 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let foreign = scratch.path().join("mysql");
         fs::create_dir(&foreign).unwrap();
-        assert!(
-            must_be_ours(&foreign, TRIAL_MARKER).is_ok(),
-            "an empty folder may be used"
-        );
+        assert!(must_be_ours(&foreign).is_ok(), "an empty folder may be used");
         fs::write(foreign.join("ibdata1"), "precious").unwrap();
-        let error = remove(&foreign, TRIAL_MARKER).unwrap_err();
+        let error = remove(&foreign).unwrap_err();
         assert_eq!(error.exit_code(), 3);
         assert_eq!(fs::read_to_string(foreign.join("ibdata1")).unwrap(), "precious");
     }
@@ -203,7 +236,35 @@ mod tests {
             ours.join("db/t.ibd").metadata().unwrap().permissions().mode() & 0o222,
             0
         );
-        remove(&ours, TEMPLATE_MARKER).unwrap();
+        remove(&ours).unwrap();
         assert!(!ours.exists());
+    }
+
+    /// A data directory of ours in full.
+    fn full(folder: &Path, markers: &[&str]) {
+        fs::create_dir_all(folder.join("mysql")).unwrap();
+        for file in ["ibdata1", "mysql/user.ibd", "zz"].iter().chain(markers) {
+            fs::write(folder.join(file), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("/nowhere", folder.join("link")).unwrap();
+    }
+
+    #[test]
+    fn a_removal_killed_at_any_point_is_completed_by_the_next_start() {
+        let scratch = tempfile::tempdir().unwrap();
+        for markers in [&[TRIAL_MARKER][..], &[TEMPLATE_MARKER], &MARKERS] {
+            for killed_after in 0..=4 + markers.len() {
+                let data = scratch.path().join("data");
+                full(&data, markers);
+                let order = entries_markers_last(&data).unwrap();
+                assert_eq!(order.len(), 4 + markers.len());
+                for entry in &order[..killed_after] {
+                    remove_entry(entry).unwrap();
+                }
+                remove(&data).unwrap();
+                assert!(!data.exists(), "{markers:?} after {killed_after}");
+            }
+        }
+        remove(&scratch.path().join("missing")).unwrap();
     }
 }

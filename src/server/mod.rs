@@ -23,7 +23,7 @@ pub use crate::space::Flavor;
 pub use crate::space::isolation::canonical;
 pub use arguments::checked_arguments;
 pub use client::{Client, ClientError, TextRow};
-pub use data_dir::{TRIAL_MARKER, contents_key, data_size, remove as remove_data};
+pub use data_dir::{contents_key, data_size, remove as remove_data};
 pub use data_files::{DATA_FILE_PATH, GEOMETRY, data_files_size, own_data_files};
 pub use detect::{ServerBinary, Version};
 pub use facts::{scratch, server_facts};

@@ -96,7 +96,7 @@ pub fn reset_until(
             Error::host("this folder is not a template made by Noctune").at(template.display().to_string())
         );
     }
-    must_be_ours(data, TRIAL_MARKER)?;
+    must_be_ours(data)?;
     let backend = match wanted {
         Some(backend) => backend,
         None if supports_reflink(template, data) => Backend::Reflink,
@@ -104,7 +104,7 @@ pub fn reset_until(
         None => Backend::Copy,
     };
     if backend != Backend::Pages {
-        remove(data, TRIAL_MARKER)?;
+        remove(data)?;
     }
     create(data)?;
     let marker = data.join(TRIAL_MARKER);

@@ -106,7 +106,7 @@ impl Template {
             return Ok(template);
         }
         let data = spec.folder.join("data");
-        must_be_ours(&data, TEMPLATE_MARKER)?;
+        must_be_ours(&data)?;
         let making = Making::begin(spec)?;
         match &spec.source {
             Source::Empty => install(spec, guardian, &making.data, &making.root, &making.tmp).await?,
@@ -116,7 +116,7 @@ impl Template {
         making.shrink_redo(spec, guardian).await?;
         strip_files(&making.data)?;
         let marker = making.mark(spec)?;
-        remove(&data, TEMPLATE_MARKER)?;
+        remove(&data)?;
         fs::rename(&making.data, &data).context("cannot put the template in its place", &data)?;
         make_read_only(&data).context("cannot make the template read-only", &data)?;
         fs::remove_dir_all(&making.root).context("cannot remove the folder of the making", &making.root)?;
@@ -139,7 +139,7 @@ impl Making {
             tmp: root.join("tmp"),
             root,
         };
-        remove(&making.data, TRIAL_MARKER)?;
+        remove(&making.data)?;
         for folder in [&making.root, &making.data, &making.tmp] {
             create(folder)?;
         }
