@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::run::Run;
-use super::{output, prepare, script};
+use super::{prepare, script, version};
 use crate::error::{Error, Problem, Result};
 use crate::host::{Output, Spawn};
 use crate::units::Bytes;
@@ -186,30 +184,7 @@ impl Workload for Sysbench {
     }
 
     async fn preflight(&self) -> Result<()> {
-        let version = Command::new(&self.program)
-            .arg("--version")
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .output()
-            .await;
-        let answer = version.map_err(|error| {
-            Error::host(format!("sysbench cannot be run: {error}"))
-                .at(&self.program)
-                .next("install it (`apt-get install sysbench`), or run `make tune`, which does")
-        })?;
-        let text = String::from_utf8_lossy(&answer.stdout);
-        let version = text.trim().strip_prefix("sysbench ").and_then(output::version);
-        match version {
-            Some((1, 0 | 1, _)) => {}
-            _ => {
-                return Err(Error::host(format!(
-                    "`{} --version` says \"{}\", which is not sysbench 1.0 or 1.1",
-                    self.program,
-                    text.trim()
-                ))
-                .next("install sysbench 1.0 or 1.1"));
-            }
-        }
+        version::check(&self.program).await?;
         script::find(&self.script)?;
         self.number("tables", 1)?;
         self.number("table-size", 10_000)?;

@@ -7,6 +7,7 @@ mod prepare;
 mod run;
 mod script;
 mod shared;
+mod version;
 
 pub use load::Sysbench;
 pub use output::{Fatal, IntervalLine, Output, Summary};
