@@ -1,9 +1,9 @@
 //! A running child and how it ended.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child as StdChild, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::identity::Identity;
 
@@ -42,7 +42,8 @@ impl std::fmt::Display for Exit {
     }
 }
 
-/// A running child. Dropping it kills its whole group (the supervisor's handle excepted).
+/// A running child. Dropping it kills its whole group (the supervisor's handle excepted) and waits some seconds for its
+/// end: a process that the kernel holds must not hold Noctune, too.
 #[derive(Debug)]
 pub struct Child {
     child: StdChild,
@@ -136,15 +137,55 @@ impl Child {
     }
 }
 
+/// How long dropping a [`Child`] may wait for its end.
+const DROP_LIMIT: Duration = Duration::from_secs(10);
+
+/// Asks `ended` until it says so, at most for `limit`; its last answer. Blocking.
+fn within(limit: Duration, mut ended: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    loop {
+        if ended() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         if self.ends_with_handle {
             self.identity.kill_group();
-            // After SIGKILL the end is certain; waiting for it leaves no zombie.
-            if self.exit.is_none() {
-                let _ = self.child.wait();
-            }
+            // Waiting for the end leaves no zombie.
+            let ended = within(DROP_LIMIT, || !matches!(self.try_exit(), Ok(None)));
             self.identity.kill_group();
+            if !ended {
+                // SIGKILL waits for the disk, too; whoever started it goes on without its end.
+                let _ = writeln!(
+                    io::stderr(),
+                    "process {} was killed and does not end: it waits in the kernel, mostly for a disk",
+                    self.pid()
+                );
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_process_that_the_kernel_holds_is_not_waited_for_without_limit() {
+        let began = Instant::now();
+        assert!(!within(Duration::from_millis(50), || false));
+        assert!(began.elapsed() < Duration::from_secs(5));
+        let mut asked = 0;
+        assert!(within(Duration::from_secs(60), || {
+            asked += 1;
+            asked > 2
+        }));
     }
 }
