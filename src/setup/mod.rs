@@ -1,5 +1,6 @@
 //! From a study file to everything a night needs: server, facts, machine class, baseline, space, load.
 
+mod arguments;
 mod baseline;
 mod candidate;
 mod disk;
@@ -9,6 +10,7 @@ mod host;
 mod prepared;
 mod space;
 mod study;
+mod users_data;
 mod worker;
 
 pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};

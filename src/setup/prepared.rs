@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::arguments::{arguments, refuse_arguments_of_knobs};
 use super::candidate::candidate;
 use super::host::Classes;
 use super::space::WantedSpace;
+use super::users_data::{data_key, refuse_untried};
 use super::{Baseline, DiskNeed, Frozen, StudyFolder, StudySource, frozen, host};
 use crate::error::{Error, Result};
 use crate::host::{Fingerprint, Guardian};
 use crate::night::{Event, Events};
-use crate::server::{
-    ServerBinary, ServerUser, Source, Template, TemplateSpec, checked_arguments, contents_key, server_facts,
-};
+use crate::server::{ServerBinary, ServerUser, Source, Template, TemplateSpec, server_facts};
 use crate::space::{Configuration, LeftOut, MachineClass, Resolution, ServerFacts, Space};
 use crate::strategy::Strategy;
-use crate::study::{Document, Objective, Surroundings};
+use crate::study::{Objective, Surroundings};
 use crate::workload::{Endpoint, Workload};
 
 /// Limit for each of installing, starting and shutting down while a template is made.
@@ -167,6 +167,7 @@ pub async fn resolve_study(
         error => error,
     })?;
     let binary = ServerBinary::find(&source.study.server.binary).await?;
+    refuse_untried(&source, binary.flavor)?;
     let environment = Fingerprint::read(folder);
     let Classes { class, declared } = host::classes(&source, &environment, frozen)?;
     let data_key = data_key(&source, frozen)?;
@@ -196,6 +197,7 @@ pub async fn resolve_study(
         left_out,
         notes,
     } = wanted.resolve(&class, &facts, &baseline)?;
+    refuse_arguments_of_knobs(&source, space.knobs())?;
     if let Ok(Some(bill)) = space.memory(&space.default_configuration())
         && !bill.fits()
     {
@@ -245,23 +247,6 @@ pub async fn resolve_study(
     })
 }
 
-/// The study's start-up arguments in one spelling; what could undo the server's isolation is refused.
-fn arguments(source: &StudySource, facts: &ServerFacts) -> Result<Vec<String>> {
-    let args = &source.study.server.args;
-    checked_arguments(args, |name| facts.variables.contains_key(name)).map_err(|(index, why)| {
-        let place = ["server", "args", &index.to_string()];
-        let argument = args.get(index).map_or("", String::as_str);
-        Error::input(format!(
-            "the private server is not started with {argument}: {why}"
-        ))
-        .at(format!(
-            "{}, [server] args",
-            Document::new(&source.text, &source.name).place(&place)
-        ))
-        .next("take it out of args")
-    })
-}
-
 /// What a baseline is read with.
 struct Asked<'a> {
     source: &'a StudySource,
@@ -269,23 +254,6 @@ struct Asked<'a> {
     facts: &'a ServerFacts,
     place: &'a Path,
     tuned: &'a BTreeSet<String>,
-}
-
-/// What tells the user's data apart from others; as the study began where they are not there any more.
-fn data_key(source: &StudySource, frozen: Option<&Frozen>) -> Result<Option<String>> {
-    let Some(template) = &source.study.template else {
-        return Ok(None);
-    };
-    let folder = source.path(&template.from);
-    let stored = || frozen.and_then(|frozen| frozen.data_key.clone());
-    match contents_key(&folder) {
-        Ok(key) => Ok(Some(key)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(stored()),
-        Err(error) => Err(
-            Error::host(format!("the data directory cannot be looked at: {error}"))
-                .at(folder.display().to_string()),
-        ),
-    }
 }
 
 async fn baseline(

@@ -222,6 +222,33 @@ fn an_argument_that_leads_to_production_is_refused_with_its_line() {
 }
 
 #[test]
+fn an_argument_that_a_knob_writes_is_refused_with_its_line_and_the_knob() {
+    let study = Study {
+        server: "binary = \"mariadbd\"\nargs = [\"--innodb-io-capacity=400\"]".to_owned(),
+        ..Study::default()
+    };
+    let bench = Bench::new("");
+    let words = [
+        "--innodb-io-capacity=400",
+        "knob innodb_io_capacity",
+        "study.toml:7:9",
+    ];
+    refused(&bench, &study, 2, &words);
+    let checked = bench.run(&["check", "study.toml"]);
+    assert_eq!(checked.code, Some(2), "{}", checked.text());
+}
+
+#[test]
+fn a_data_directory_of_mysql_is_refused_before_it_is_looked_at() {
+    let study = Study {
+        more: "[template]\nfrom = \"/nowhere/mysql\"".to_owned(),
+        ..Study::default()
+    };
+    let bench = Bench::new("[server]\nversion = \"8.0.36\"");
+    refused(&bench, &study, 2, &["MySQL", "[template] from", "study.toml"]);
+}
+
+#[test]
 fn a_system_tablespace_on_a_raw_device_is_refused_with_its_line() {
     let bench = Bench::new("");
     bench.write(
