@@ -93,13 +93,22 @@ pub(super) async fn take_over_accounts(client: &mut Client, flavor: Flavor) -> R
         .await
 }
 
-/// Refuses tables that would reach other hosts or files.
-pub(super) async fn refuse_remote_tables(client: &mut Client) -> Result<()> {
+/// Tables that would reach other servers or files, and tables whose engine is not there or tells nothing: private servers
+/// load no plugins. Views have no engine.
+const UNUSABLE_TABLES: &str = "SELECT CONCAT(table_schema, '.', table_name, ' (', \
+     COALESCE(engine, NULLIF(table_comment, ''), 'no engine'), ')') FROM information_schema.tables \
+     WHERE table_type NOT IN ('VIEW', 'SYSTEM VIEW') AND (engine IS NULL \
+     OR engine IN ('FEDERATED', 'SPIDER', 'CONNECT') \
+     OR engine NOT IN (SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT'))) \
+     ORDER BY 1";
+
+/// Refuses tables that would reach other hosts or files, or that a private server cannot open.
+///
+/// # Errors
+/// [`Error::Input`] with the tables and what the server says of each; a host error where it does not list them.
+pub(super) async fn refuse_unusable_tables(client: &mut Client) -> Result<()> {
     let rows = client
-        .rows(
-            "SELECT CONCAT(table_schema, '.', table_name, ' (', engine, ')') FROM information_schema.tables \
-             WHERE engine IN ('FEDERATED', 'SPIDER', 'CONNECT') ORDER BY 1",
-        )
+        .rows(UNUSABLE_TABLES)
         .await
         .map_err(|error| Error::host(format!("the tables cannot be listed: {error}")))?;
     let names: Vec<String> = rows.into_iter().flatten().flatten().collect();
@@ -107,7 +116,7 @@ pub(super) async fn refuse_remote_tables(client: &mut Client) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(format!(
-        "tables that reach other servers or files: {}",
+        "tables that a private server cannot use, since they reach other servers or files, are damaged, or need a plugin: {}",
         names.join(", ")
     ))
     .next("drop them from the copy you give to Noctune"))

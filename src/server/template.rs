@@ -15,7 +15,7 @@ use super::install::{copy_users_data, install};
 use super::instance::{Instance, InstanceSpec};
 use super::private_cnf::{Placement, private_cnf};
 use super::socket_dir::SocketDir;
-use super::strip::{refuse_remote_tables, strip_files, strip_rows, take_over_accounts};
+use super::strip::{refuse_unusable_tables, strip_files, strip_rows, take_over_accounts};
 use super::user::ServerUser;
 use crate::error::{Error, IoContext, Result};
 use crate::host::{Guardian, boot_id};
@@ -251,7 +251,7 @@ impl Making {
             take_over_accounts(&mut client, spec.server.flavor)
                 .await
                 .map_err(failed)?;
-            refuse_remote_tables(&mut client).await?;
+            refuse_unusable_tables(&mut client).await?;
         }
         fill(&instance.socket()).await?;
         strip_rows(&mut client).await.map_err(|error| {

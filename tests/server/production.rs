@@ -143,3 +143,68 @@ async fn what_cannot_be_stripped_fails_the_template_by_its_statement() {
     assert!(error.to_string().contains("DELETE FROM mysql.servers"), "{error}");
     assert!(Template::open(&folder, &bench.server, "odd").is_none());
 }
+
+#[tokio::test]
+async fn tables_of_an_engine_that_is_not_there_and_damaged_ones_are_named_and_refused() {
+    let Some(bench) = bench().await else { return };
+    let folder = bench.scratch.path().join("production");
+    std::fs::create_dir(&folder).unwrap();
+    let settings = BTreeMap::new();
+    let spec = |folder, key, source| TemplateSpec {
+        server: &bench.server,
+        folder,
+        key,
+        source,
+        settings: &settings,
+        user: &bench.user,
+        deadline: DEADLINE,
+    };
+    let made = Template::open_or_make(&spec(&folder, "made", Source::Empty), None, async |socket| {
+        let mut client = Client::connect(socket, DEADLINE).await.unwrap();
+        for statement in [
+            "CREATE DATABASE odd",
+            "CREATE TABLE odd.far (id INT) ENGINE=MyISAM",
+            "CREATE TABLE odd.broken (id INT) ENGINE=MyISAM",
+            "CREATE TABLE odd.fine (id INT) ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 2",
+            "CREATE VIEW odd.seen AS SELECT id FROM odd.fine",
+        ] {
+            client.run(statement).await.unwrap();
+        }
+        client.close().await;
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let users = bench.scratch.path().join("users");
+    reset(&made.data, &users, None, bench.user.run_as.as_ref()).unwrap();
+    // As if its engine had been a plugin: the name of the engine, and its number among those of plugins.
+    let far = users.join("odd/far.frm");
+    let mut bytes = std::fs::read(&far).unwrap();
+    let at = bytes.windows(6).position(|word| word == b"MyISAM").unwrap();
+    bytes[at..at + 6].copy_from_slice(b"FARDB2");
+    bytes[3] = 45;
+    std::fs::write(&far, bytes).unwrap();
+    let broken = users.join("odd/broken.frm");
+    let bytes = std::fs::read(&broken).unwrap();
+    std::fs::write(&broken, &bytes[..60]).unwrap();
+
+    let folder = bench.scratch.path().join("template");
+    std::fs::create_dir(&folder).unwrap();
+    let error = Template::open_or_make(
+        &spec(&folder, "users", Source::UsersData(users)),
+        None,
+        async |_: &Path| Ok(()),
+    )
+    .await
+    .unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{error}");
+    let told = error.to_string();
+    assert!(
+        told.contains("odd.far (FARDB2)") && told.contains("odd.broken ("),
+        "{told}"
+    );
+    assert!(
+        !told.contains("fine") && !told.contains("seen") && !told.contains("mysql."),
+        "{told}"
+    );
+}
