@@ -1,7 +1,6 @@
 //! Which sysbench is there: asked for its version, with a limit.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _};
 use std::time::Duration;
 
 use super::output;
@@ -45,18 +44,20 @@ async fn check_within(program: &str, limit: Duration) -> Result<()> {
 
 /// What it prints, none where it does not end in time; it is gone then.
 async fn ask(program: &str, limit: Duration) -> io::Result<Option<String>> {
-    // A file, since something it leaves behind could keep a pipe open.
-    let mut printed: File = tempfile::tempfile()?;
     let mut child = Spawn::new(program)
         .arg("--version")
-        .stdout(Output::File(printed.try_clone()?))
+        .stdout(Output::Pipe)
         .start()?;
+    let printed = child.take_stdout();
     if child.wait(limit).await?.is_none() {
         return Ok(None);
     }
+    // What it left behind could keep the pipe open. A version line is far below a pipe's size, so it is complete.
+    child.kill(limit).await?;
     let mut bytes = Vec::new();
-    printed.rewind()?;
-    printed.read_to_end(&mut bytes)?;
+    if let Some(mut printed) = printed {
+        printed.read_to_end(&mut bytes)?;
+    }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -94,6 +95,17 @@ mod tests {
         check(&program(scratch.path(), "#!/bin/sh\necho sysbench 1.0.20\n"))
             .await
             .unwrap();
+        let began = std::time::Instant::now();
+        check(&program(
+            scratch.path(),
+            "#!/bin/sh\nsleep 600 &\necho sysbench 1.1.0\n",
+        ))
+        .await
+        .unwrap();
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "what is left behind is ended"
+        );
         let error = check(&program(scratch.path(), "#!/bin/sh\necho sysbench 2.0\n"))
             .await
             .unwrap_err();
