@@ -165,7 +165,7 @@ fn memory(host: &Fingerprint) -> Vec<Finding> {
             "swap",
             Grade::Fair,
             found,
-            "a trial that swaps fails; swapoff -a keeps the night from it",
+            "a trial that swaps much fails; swapoff -a keeps the night from it",
         )
     };
     vec![ram, swap]

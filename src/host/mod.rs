@@ -25,6 +25,6 @@ pub use memory::MemoryProbe;
 pub use probe::{CpuTicks, Fingerprint, OtherLoad, OtherServer, cores, other_load};
 pub use process::{Output, Spawn, open_files_limit};
 pub use run_as::RunAs;
-pub use sampler::HostSample;
+pub use sampler::{HostSample, Swapping};
 pub use storage::Storage;
 pub use supervisor::supervise;

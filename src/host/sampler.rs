@@ -18,6 +18,17 @@ pub struct HostSample {
     pub gauges: BTreeMap<&'static str, f64>,
 }
 
+/// What was swapped between two samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Swapping {
+    /// Read back from swap for any process of the host, bytes.
+    pub host_in_bytes: f64,
+    /// How much more of the server lies in swap than before, bytes.
+    pub server_out_bytes: f64,
+    /// The server's memory, resident or swapped out, bytes.
+    pub server_bytes: f64,
+}
+
 impl HostSample {
     /// Takes one. `server` is the server's process id, `data` a path on its disk.
     pub fn take(server: i32, data: &Path) -> Self {
@@ -57,18 +68,19 @@ impl HostSample {
         grown.chain(gauges).collect()
     }
 
-    /// Whether the server or the host swapped since an earlier sample: the trial says nothing about the candidate then.
-    pub fn swapped_since(&self, before: &Self) -> bool {
-        let swapped_in = self
-            .counters
-            .get("swap_in_pages")
-            .zip(before.counters.get("swap_in_pages"))
-            .is_some_and(|(now, then)| now > then);
-        swapped_in
-            || self
-                .gauges
-                .get("server_swap_bytes")
-                .is_some_and(|bytes| *bytes > 0.0)
+    /// What was swapped since an earlier sample; counters and gauges that one of them lacks count as zero.
+    pub fn swapping_since(&self, before: &Self) -> Swapping {
+        let grown = |of: fn(&Self) -> &BTreeMap<&'static str, f64>, name| {
+            let value = |sample| of(sample).get(name).copied().unwrap_or(0.0);
+            (value(self) - value(before)).max(0.0)
+        };
+        let now = |name| self.gauges.get(name).copied().unwrap_or(0.0);
+        Swapping {
+            host_in_bytes: grown(|sample| &sample.counters, "swap_in_pages")
+                * rustix::param::page_size() as f64,
+            server_out_bytes: grown(|sample| &sample.gauges, "server_swap_bytes"),
+            server_bytes: now("server_rss_bytes") + now("server_swap_bytes"),
+        }
     }
 
     fn add_cpu(&mut self, stat: &str, ticks_per_second: f64) {
@@ -151,10 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn swapping_in_or_a_swapped_server_is_noticed() {
-        assert!(!sample(4, 0).swapped_since(&sample(4, 0)));
-        assert!(sample(5, 0).swapped_since(&sample(4, 0)));
-        assert!(sample(4, 12).swapped_since(&sample(4, 0)));
+    fn only_what_was_swapped_since_the_earlier_sample_counts() {
+        assert_eq!(sample(4, 12).swapping_since(&sample(4, 12)).server_out_bytes, 0.0);
+        let seen = sample(5, 20).swapping_since(&sample(4, 12));
+        assert_eq!(seen.host_in_bytes, rustix::param::page_size() as f64);
+        assert_eq!(seen.server_out_bytes, 8.0 * 1024.0);
+        assert_eq!(seen.server_bytes, (102_400.0 + 20.0) * 1024.0);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use super::journal::Failure;
 use super::series::counters;
+use super::swapping::judge;
 use super::watch::{Samples, StatusSample, Watch};
 use crate::plan::Length;
 use crate::stats::{batch_interval, steadiness};
 use crate::trial::{
-    Cause, CauseKind, EndOfMeasuring, Measurement, Outcome, Phase, WindowTotals, WriteDebt, WriteState,
-    metrics_of,
+    EndOfMeasuring, Measurement, Phase, Warning, WindowTotals, WriteDebt, WriteState, metrics_of,
 };
 use crate::workload::LoadFailure;
 
@@ -35,6 +35,8 @@ pub(super) struct Window {
     pub(super) first: StatusSample,
     /// Server and host at its end.
     pub(super) last: StatusSample,
+    /// What a person should know of it.
+    pub(super) warning: Option<Warning>,
 }
 
 /// Loads until the throughput is steady, at most to the cap.
@@ -74,13 +76,14 @@ pub(super) async fn measure(watch: &mut Watch<'_>, length: &Length, warm: WarmUp
     let totals = watch.load.window(warm.samples, watch.samples.seconds.len());
     LoadFailure::check_window(&totals)
         .map_err(|failure| Failure::Outcome(failure.outcome(Phase::Measure)))?;
-    swapped(&first, &last)?;
+    let warning = judge(&last.host.swapping_since(&first.host), totals.seconds)?;
     Ok(Window {
         warm,
         totals,
         ended,
         first,
         last,
+        warning,
     })
 }
 
@@ -90,33 +93,6 @@ fn newest(samples: &Samples) -> Result<StatusSample, Failure> {
         .last()
         .cloned()
         .ok_or_else(|| Failure::host("the server's status was never read"))
-}
-
-/// A trial that swapped says nothing about speed: its own swapping is too much memory, the host's is the host's fault.
-fn swapped(first: &StatusSample, last: &StatusSample) -> Result<(), Failure> {
-    if !last.host.swapped_since(&first.host) {
-        return Ok(());
-    }
-    let of_server = |sample: &StatusSample| {
-        sample
-            .host
-            .gauges
-            .get("server_swap_bytes")
-            .copied()
-            .unwrap_or(0.0)
-    };
-    if of_server(last) > of_server(first) {
-        let cause = Cause::new(
-            CauseKind::Memory,
-            "the server was swapped out while it was measured",
-        );
-        return Err(Failure::Outcome(Outcome::OutOfMemory { cause }));
-    }
-    let cause = Cause::new(
-        CauseKind::Memory,
-        "the host swapped while the server was measured",
-    );
-    Err(Failure::Outcome(Outcome::HostFault { cause }))
 }
 
 /// Whether the mean of the samples is known to 1 %, by the 95 % t interval of their batch means.

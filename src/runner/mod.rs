@@ -13,6 +13,7 @@ mod scan;
 mod series;
 mod setting;
 mod start;
+mod swapping;
 mod trial;
 mod watch;
 

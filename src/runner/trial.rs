@@ -109,6 +109,9 @@ impl TrialRunner {
         let window = self
             .under_load(order, events, journal, running, known, &mut client)
             .await?;
+        if let Some(warning) = &window.warning {
+            journal.warn(warning.clone());
+        }
         let length = &order.job.length;
         let mut recovery = None;
         if self.crash_recovery {
