@@ -132,6 +132,13 @@ impl<'a> Journal<'a> {
         ended.map(|(value, _)| value)
     }
 
+    /// Warns of each.
+    pub(super) fn warn_all(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            self.warn(warning);
+        }
+    }
+
     /// Notes what a person should know, and tells it, unless an earlier trial had told the same.
     pub(super) fn warn(&mut self, warning: Warning) {
         if !self.told.borrow_mut().insert(warning.text.clone()) {
@@ -144,6 +151,13 @@ impl<'a> Journal<'a> {
         });
         self.warnings.push(warning);
     }
+}
+
+/// What a phase warns of, with the note that tells it in the stream of events.
+pub(super) fn noted(warnings: Vec<Warning>) -> (Vec<Warning>, Option<String>) {
+    let texts: Vec<&str> = warnings.iter().map(|warning| warning.text.as_str()).collect();
+    let note = (!texts.is_empty()).then(|| texts.join("; "));
+    (warnings, note)
 }
 
 /// What a missed deadline means: resetting and cooling are the host's work, everything else the candidate's.
@@ -191,6 +205,16 @@ mod tests {
             "{reset:?}"
         );
         assert_eq!(journal.phases.len(), 2);
+    }
+
+    #[test]
+    fn a_note_tells_every_warning_of_its_phase() {
+        assert_eq!(noted(Vec::new()).1, None);
+        let two = ["a", "b"].map(|text| Warning {
+            text: text.to_owned(),
+            next: None,
+        });
+        assert_eq!(noted(two.to_vec()).1.as_deref(), Some("a; b"));
     }
 
     #[test]

@@ -60,11 +60,11 @@ impl TrialRunner {
         ))
     }
 
-    /// Phase *cool*: caches dropped, disk idle. What could not be done is said.
-    pub(super) async fn cool(&self, disk: &mut DiskWork) -> Result<Option<String>, Failure> {
+    /// Phase *cool*: caches dropped, disk idle. All that could not be done is told.
+    pub(super) async fn cool(&self, disk: &mut DiskWork) -> Result<Vec<Warning>, Failure> {
         let (data, drop) = (self.data.clone(), self.caches);
-        let note = disk
-            .run(move |stopped| -> std::io::Result<Option<String>> {
+        let not_dropped = disk
+            .run(move |stopped| -> std::io::Result<Option<Warning>> {
                 if drop == CacheDrop::Nothing {
                     return Ok(None);
                 }
@@ -72,17 +72,26 @@ impl TrialRunner {
                 if drop == CacheDrop::All
                     && let Err(error) = drop_all()
                 {
-                    return Ok(Some(format!(
-                        "only the trial's own files were dropped from the caches: {error}"
-                    )));
+                    return Ok(Some(Warning {
+                        text: format!("only the trial's own files were dropped from the caches: {error}"),
+                        next: Some(
+                            "run as root, or write caches = { drop = \"files\" } in [trial]".to_owned(),
+                        ),
+                    }));
                 }
                 Ok(None)
             })
             .await?
             .map_err(|error| Failure::host(format!("the data cannot be taken out of the caches: {error}")))?;
         let idle = wait_disk_idle(&self.data, DISK_IDLE).await;
-        Ok(note
-            .or_else(|| (!idle).then(|| format!("the disk was still busy after {} s", DISK_IDLE.as_secs()))))
+        let busy = (!idle).then(|| Warning {
+            text: format!(
+                "the disk was still busy {} s after the reset; the trial began nevertheless",
+                DISK_IDLE.as_secs()
+            ),
+            next: Some("look for what else works on this disk, e.g. with iotop".to_owned()),
+        });
+        Ok(not_dropped.into_iter().chain(busy).collect())
     }
 
     /// The control group of the machine class; none where the class is this host. Where the host does not allow one, that

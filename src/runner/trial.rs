@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::TrialRunner;
 use super::drain::drain_rate;
-use super::journal::{Failure, Journal};
+use super::journal::{Failure, Journal, noted};
 use super::measuring::{Window, measure, warm_up};
 use super::recovery::{RECOVERY, lower_bound, wait_for_plateau};
 use super::running::Running;
@@ -124,13 +124,14 @@ impl TrialRunner {
             recovery = Some(seconds);
         }
         let deadline = self.deadlines.of(Phase::Collect, length);
-        let drained = journal
+        let (drained, warnings) = journal
             .phase(
                 Phase::Collect,
                 deadline,
                 self.collect(&window, running, &mut client),
             )
             .await?;
+        journal.warn_all(warnings);
         let mut measurement = window.measurement(&known.samples, self.workload.writes(), drained);
         if let Some(seconds) = recovery {
             let estimate = Estimate {
@@ -155,8 +156,9 @@ impl TrialRunner {
         let variables = journal.phase(Phase::Check, deadline(Phase::Check), check).await?;
         let reset = async { Ok(((), Some(self.reset(&mut running.disk).await?))) };
         journal.phase(Phase::Reset, deadline(Phase::Reset), reset).await?;
-        let cool = async { Ok(((), self.cool(&mut running.disk).await?)) };
-        journal.phase(Phase::Cool, deadline(Phase::Cool), cool).await?;
+        let cool = async { Ok(noted(self.cool(&mut running.disk).await?)) };
+        let uncooled = journal.phase(Phase::Cool, deadline(Phase::Cool), cool).await?;
+        journal.warn_all(uncooled);
         let mut seen = Vec::new();
         running.cgroup = self.cgroup(&mut seen)?;
         let limit = deadline(Phase::Start);
@@ -183,9 +185,7 @@ impl TrialRunner {
         let verified = journal
             .phase(Phase::Verify, deadline(Phase::Verify), verify)
             .await;
-        for warning in seen {
-            journal.warn(warning);
-        }
+        journal.warn_all(seen);
         let (effective, mut client) = verified?;
         client.set_deadline(self.deadlines.answer);
         known.effective = Some(effective);
@@ -331,14 +331,15 @@ impl TrialRunner {
     }
 
     /// Phase *collect*: the load ends and its figures are checked; then the server shows how fast it pays its write debt.
+    /// Gives that rate in bytes per second, and everything the load's figures warn of.
     async fn collect(
         &self,
         window: &Window,
         running: &mut Running,
         client: &mut Client,
-    ) -> Result<(Option<f64>, Option<String>), Failure> {
+    ) -> Result<((Option<f64>, Vec<Warning>), Option<String>), Failure> {
         let Some(load) = running.load.take() else {
-            return Ok((None, None));
+            return Ok(((None, Vec::new()), None));
         };
         let identity = load.identity().clone();
         let stopped = load.stop(self.deadlines.load_end).await;
@@ -347,15 +348,17 @@ impl TrialRunner {
             Ok(summary) => summary,
             Err(failure) => return Err(hung_or_failed(&failure, client, Phase::Collect).await),
         };
-        let note = summary.notes.into_iter().next();
+        let warnings = summary.notes.into_iter().map(|text| Warning { text, next: None });
+        let (warnings, note) = noted(warnings.collect());
         let grew = window.debt_growth().is_some_and(|bytes| bytes > 0.0);
         if !self.workload.writes() || !grew {
-            return Ok((None, note));
+            return Ok(((None, warnings), note));
         }
         let Some(instance) = running.instance.as_ref() else {
-            return Ok((None, note));
+            return Ok(((None, warnings), note));
         };
-        Ok((drain_rate(client, instance, &self.data).await?, note))
+        let rate = drain_rate(client, instance, &self.data).await?;
+        Ok(((rate, warnings), note))
     }
 }
 

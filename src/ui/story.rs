@@ -25,6 +25,10 @@ pub(super) struct Story {
     pub(super) left: Option<f64>,
     trial: Option<Running>,
     standing: Option<String>,
+    /// How the data were restored, until it is known that the reset did not fail.
+    reset: Option<String>,
+    /// The back end of the reset that was told last.
+    told_backend: Option<String>,
 }
 
 /// The trial under way.
@@ -110,14 +114,19 @@ impl Story {
                 if let Some(running) = self.running(*trial) {
                     running.phase = Some(*phase);
                 }
-                Vec::new()
+                // A reset that failed is followed by no other phase than the stop; its trial tells why.
+                let reset = self.reset.take().filter(|_| *phase != Phase::Stop);
+                reset.map_or_else(Vec::new, |note| self.was_reset(&note))
             }
             Event::PhaseEnded {
                 trial,
                 phase,
                 seconds,
-                ..
+                note,
             } => {
+                if *phase == Phase::Reset {
+                    self.reset.clone_from(note);
+                }
                 if let Some(running) = self.running(*trial) {
                     running.phase = None;
                     running.phases.push((*phase, *seconds));
@@ -162,6 +171,17 @@ impl Story {
                 told(Tone::Good, one_line(&format!("study ended: {verdict}{file}")))
             }
         }
+    }
+
+    /// Told once, and again where another back end had to be taken: it decides what a trial costs.
+    fn was_reset(&mut self, note: &str) -> Vec<Told> {
+        // The note begins with the back end's name; sizes follow, which differ from trial to trial.
+        let backend = note.split(' ').next().unwrap_or_default();
+        if self.told_backend.as_deref() == Some(backend) {
+            return Vec::new();
+        }
+        self.told_backend = Some(backend.to_owned());
+        told(Tone::Plain, one_line(&format!("the data are restored by {note}")))
     }
 
     fn running(&mut self, trial: TrialNumber) -> Option<&mut Running> {

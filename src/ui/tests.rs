@@ -158,6 +158,41 @@ fn json_lines_hold_every_event_as_one_object() {
 }
 
 #[test]
+fn the_back_end_of_the_reset_is_told_once_and_again_where_it_changes_but_not_of_a_reset_that_failed() {
+    let mut story = Story::default();
+    let mut lines = Vec::new();
+    for (note, next) in [
+        ("reflink of 9 MiB, 1 MiB written", Phase::Cool),
+        ("reflink of 9 MiB, 2 MiB written", Phase::Cool),
+        ("the phase reset did not end within 1800 s", Phase::Stop),
+        ("copy of 9 MiB, 9 MiB written", Phase::Cool),
+    ] {
+        for event in [
+            Event::PhaseEnded {
+                trial: 1,
+                phase: Phase::Reset,
+                seconds: 0.7,
+                note: Some(note.to_owned()),
+            },
+            Event::PhaseStarted {
+                trial: 1,
+                phase: next,
+                deadline_seconds: 60.0,
+            },
+        ] {
+            lines.extend(story.on(&event).into_iter().map(|told| told.text));
+        }
+    }
+    assert_eq!(
+        lines,
+        [
+            "the data are restored by reflink of 9 MiB, 1 MiB written",
+            "the data are restored by copy of 9 MiB, 9 MiB written",
+        ]
+    );
+}
+
+#[test]
 fn a_quiet_night_shows_warnings_only() {
     let text = shown(Quiet::new(Lines::new(Vec::new())), Quiet::into_inner);
     assert_eq!(text, "warning: swap is on; next: swapoff -a\n");

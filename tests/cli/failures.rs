@@ -152,6 +152,29 @@ fn a_summary_that_does_not_add_up_is_no_measurement() {
 }
 
 #[test]
+fn interval_lines_that_disagree_with_the_summary_are_a_warning_of_the_trial_told_and_stored() {
+    // After a measured trial or more every server is refused: a short study.
+    let bench = Bench::new(
+        r#"[[server.fault]]
+        when = "start > 5"
+        happens = "refuse"
+        [[load.fault]]
+        happens = "says"
+        after = 0.5
+        lines = ["[ 1s ] thds: 2 tps: 7.00 qps: 140.00 (r/w/o: 98.00/28.00/14.00) lat (ms,95%): 9.00 err/s: 0.00 reconn/s: 0.00"]"#,
+    );
+    bench.write("study.toml", &Study::default().text());
+    let told = bench.run(&["tune", "study.toml", "--shared-host"]).stderr;
+    let text = "interval lines say 7.0 events per second";
+    assert!(told.contains(text), "{told}");
+    assert!(told.contains("the data are restored by copy"), "{told}");
+    for command in [["report"].as_slice(), &["explain", "1"]] {
+        let shown = bench.run(command).text();
+        assert!(shown.contains(text), "{command:?}: {shown}");
+    }
+}
+
+#[test]
 fn numbers_with_decimal_commas_are_no_measurement() {
     let ended = ended("[[load.fault]]\nhappens = \"decimal-commas\"");
     assert_ne!(ended["outcome"], "measured", "{ended}");

@@ -17,7 +17,7 @@
 //! noise = 0.02                        # between runs, as a coefficient of variation
 //! [[load.fault]]
 //! when = "max_connections < 20"
-//! happens = "fatal"                   # fatal | hang | silent | wrong-totals | decimal-commas
+//! happens = "fatal"                   # fatal | hang | silent | wrong-totals | decimal-commas | says
 //! ```
 
 use std::io::Write;
@@ -188,6 +188,8 @@ pub(crate) enum LoadMishap {
     WrongTotals,
     /// Its numbers have decimal commas.
     DecimalCommas,
+    /// It prints the lines and goes on.
+    Says,
 }
 
 fn always() -> String {

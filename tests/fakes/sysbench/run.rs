@@ -41,6 +41,7 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
     let began = Instant::now();
     let mut book = Book::default();
     let mut shared = Shared::open(threads)?;
+    let mut said = false;
     while began.elapsed() < end {
         if let Some(shared) = &shared
             && shared.is_stopped()?
@@ -56,6 +57,12 @@ pub(super) fn run(world: &World, arguments: &Arguments) -> Fallible<u8> {
                     std::thread::park();
                 },
                 LoadMishap::Silent => continue,
+                LoadMishap::Says => {
+                    if !said {
+                        println!("{}", fault.lines.join("\n"));
+                    }
+                    said = true;
+                }
                 LoadMishap::WrongTotals | LoadMishap::DecimalCommas => {}
             }
         }
