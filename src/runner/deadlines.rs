@@ -26,6 +26,8 @@ pub struct Deadlines {
     pub collect: Duration,
     /// Phase *crash recovery*.
     pub crash_recovery: Duration,
+    /// Waiting for the checkpoint age to be level before a crash.
+    pub plateau: Duration,
     /// Phase *stop*.
     pub stop: Duration,
     /// One status query under load: a busy server needs milliseconds, a hung one never answers.
@@ -55,6 +57,7 @@ impl Default for Deadlines {
             measure: seconds(60),
             collect: seconds(60),
             crash_recovery: seconds(1800),
+            plateau: seconds(180),
             stop: seconds(120),
             answer: seconds(10),
             silence: seconds(8),

@@ -1,5 +1,6 @@
 //! One trial, phase by phase, on the real server under the real load.
 
+mod collecting;
 mod deadlines;
 mod death;
 mod disk_work;

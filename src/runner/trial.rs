@@ -7,22 +7,22 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::TrialRunner;
-use super::drain::drain_rate;
+use super::collecting::hung_or_failed;
 use super::journal::{Failure, Journal, noted};
 use super::measuring::{Window, measure, warm_up};
-use super::recovery::{RECOVERY, lower_bound, wait_for_plateau};
+use super::recovery::{RECOVERY, lower_bound};
 use super::running::Running;
 use super::scan::scan;
 use super::series::series;
 use super::start::TMP;
-use super::watch::{Samples, Watch, is_idle};
+use super::watch::{Samples, Watch};
 use crate::night::{Events, RunTrial, TrialOrder, now};
 use crate::plan::Purpose;
 use crate::server::Client;
 use crate::space::{Configuration, Value};
 use crate::stats::Estimate;
 use crate::trial::{EndOfMeasuring, Measurement, Outcome, Phase, TrialRecord, Warning};
-use crate::workload::{Endpoint, LoadFailure, RunningLoad};
+use crate::workload::{Endpoint, RunningLoad};
 
 /// The database the load works in.
 pub(crate) const DATABASE: &str = "noctune";
@@ -113,16 +113,6 @@ impl TrialRunner {
             journal.warn(warning.clone());
         }
         let length = &order.job.length;
-        let mut recovery = None;
-        if self.crash_recovery {
-            let deadline = self.deadlines.of(Phase::CrashRecovery, length);
-            let work = Box::pin(self.recover(order, events, &variables, running, known, &mut client));
-            let (seconds, plateau) = journal.phase(Phase::CrashRecovery, deadline, work).await?;
-            if !plateau {
-                journal.warn(lower_bound());
-            }
-            recovery = Some(seconds);
-        }
         let deadline = self.deadlines.of(Phase::Collect, length);
         let (drained, warnings) = journal
             .phase(
@@ -133,7 +123,13 @@ impl TrialRunner {
             .await?;
         journal.warn_all(warnings);
         let mut measurement = window.measurement(&known.samples, self.workload.writes(), drained);
-        if let Some(seconds) = recovery {
+        if self.crash_recovery {
+            let deadline = self.deadlines.of(Phase::CrashRecovery, length);
+            let work = Box::pin(self.recover(order, events, &variables, running, &mut client));
+            let (seconds, plateau) = journal.phase(Phase::CrashRecovery, deadline, work).await?;
+            if !plateau {
+                journal.warn(lower_bound(self.deadlines.plateau));
+            }
             let estimate = Estimate {
                 value: seconds,
                 standard_error: None,
@@ -208,7 +204,7 @@ impl TrialRunner {
                 Some(instance) => scan(instance, client, self.deadlines.scan).await?,
                 None => None,
             };
-            let load = self.start_load(order, running, client).await?;
+            let load = self.start_load(order, running, client, Phase::WarmUp).await?;
             running.load = Some(load);
             let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
             let warm = warm_up(&mut watch, length).await?;
@@ -238,11 +234,13 @@ impl TrialRunner {
             .await
     }
 
-    async fn start_load(
+    /// Starts the load in `phase`, with its files in the order's folder.
+    pub(super) async fn start_load(
         &self,
         order: &TrialOrder,
         running: &mut Running,
         client: &mut Client,
+        phase: Phase,
     ) -> Result<Box<dyn RunningLoad>, Failure> {
         let instance = running
             .instance
@@ -266,17 +264,16 @@ impl TrialRunner {
             Ok(load) => load,
             Err(failure) if failure.server_lost() => {
                 let death = running.death_within(self.deadlines.dying).await?;
-                return Err(Failure::Outcome(
-                    death.unwrap_or_else(|| failure.outcome(Phase::WarmUp)),
-                ));
+                return Err(Failure::Outcome(death.unwrap_or_else(|| failure.outcome(phase))));
             }
-            Err(failure) => return Err(hung_or_failed(&failure, client, Phase::WarmUp).await),
+            Err(failure) => return Err(hung_or_failed(&failure, client, phase).await),
         };
         self.guardian.watch(load.identity())?;
         Ok(load)
     }
 
-    fn watch<'a>(
+    /// Looks at the running load and server.
+    pub(super) fn watch<'a>(
         &'a self,
         order: &TrialOrder,
         events: &'a Events,
@@ -304,71 +301,6 @@ impl TrialRunner {
             limits: &self.deadlines,
             samples,
         })
-    }
-
-    /// Phase *crash recovery*: seconds until the first commit, and whether the checkpoint age had reached its plateau.
-    async fn recover(
-        &self,
-        order: &TrialOrder,
-        events: &Events,
-        variables: &[(String, Value)],
-        running: &mut Running,
-        known: &mut Known,
-        client: &mut Client,
-    ) -> Result<((f64, bool), Option<String>), Failure> {
-        let mut watch = self.watch(order, events, running, &mut known.samples, client)?;
-        let plateau = wait_for_plateau(&mut watch).await?;
-        let deadline = self.deadlines.of(Phase::CrashRecovery, &order.job.length);
-        let crashed = self.crash_and_recover(order, variables, running, deadline).await;
-        // The load lost its server; it has nothing more to say.
-        running.end_load(&self.guardian)?;
-        let seconds = crashed?;
-        let bound = if plateau { "" } else { " at least" };
-        Ok((
-            (seconds, plateau),
-            Some(format!("first commit after{bound} {seconds:.1} s")),
-        ))
-    }
-
-    /// Phase *collect*: the load ends and its figures are checked; then the server shows how fast it pays its write debt.
-    /// Gives that rate in bytes per second, and everything the load's figures warn of.
-    async fn collect(
-        &self,
-        window: &Window,
-        running: &mut Running,
-        client: &mut Client,
-    ) -> Result<((Option<f64>, Vec<Warning>), Option<String>), Failure> {
-        let Some(load) = running.load.take() else {
-            return Ok(((None, Vec::new()), None));
-        };
-        let identity = load.identity().clone();
-        let stopped = load.stop(self.deadlines.load_end).await;
-        self.guardian.forget(&identity)?;
-        let summary = match stopped {
-            Ok(summary) => summary,
-            Err(failure) => return Err(hung_or_failed(&failure, client, Phase::Collect).await),
-        };
-        let warnings = summary.notes.into_iter().map(|text| Warning { text, next: None });
-        let (warnings, note) = noted(warnings.collect());
-        let grew = window.debt_growth().is_some_and(|bytes| bytes > 0.0);
-        if !self.workload.writes() || !grew {
-            return Ok(((None, warnings), note));
-        }
-        let Some(instance) = running.instance.as_ref() else {
-            return Ok(((None, warnings), note));
-        };
-        let rate = drain_rate(client, instance, &self.data).await?;
-        Ok(((rate, warnings), note))
-    }
-}
-
-/// A load that hung while the server was idle and answered is the host's fault, not the candidate's.
-async fn hung_or_failed(failure: &LoadFailure, client: &mut Client, phase: Phase) -> Failure {
-    match failure {
-        LoadFailure::Hung { .. } if is_idle(client).await => {
-            Failure::host(format!("{failure}, while the server was idle and answered"))
-        }
-        failure => Failure::Outcome(failure.outcome(phase)),
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Phase {
     Measure,
     /// Status deltas and host counters.
     Collect,
-    /// Kill under load and time the recovery (when asked).
+    /// Kill under a load of its own and time the recovery (when asked).
     CrashRecovery,
     /// The process group is killed and nothing is left.
     Stop,

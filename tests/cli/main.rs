@@ -12,6 +12,7 @@ mod handed_over;
 mod hangs;
 mod nights;
 mod readers;
+mod recovery;
 mod resume;
 mod study;
 #[path = "../common/trials.rs"]

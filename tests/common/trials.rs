@@ -31,6 +31,7 @@ pub(crate) fn short() -> Deadlines {
         dying: seconds(2),
         scan: seconds(2),
         load_end: seconds(3),
+        plateau: seconds(2),
         ..Deadlines::default()
     }
 }
