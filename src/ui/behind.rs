@@ -70,10 +70,11 @@ impl Drop for Behind {
     fn drop(&mut self) {
         self.queue = None;
         let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if ended.recv_timeout(self.patience) == Err(RecvTimeoutError::Timeout) {
-            let left = self.waiting.load(Ordering::Relaxed);
+        let in_time = ended.recv_timeout(self.patience) != Err(RecvTimeoutError::Timeout);
+        let left = self.waiting.load(Ordering::Relaxed);
+        if !in_time && left > 0 {
             last_words(&format!(
-                "warning: {left} events were not shown, since nobody read them; next: look into noctune.log of the study's \
+                "warning: {left} event(s) were not shown, since nobody read them; next: look into noctune.log of the study's \
                  folder"
             ));
         }

@@ -69,7 +69,7 @@ fn a_study_whose_json_nobody_reads_goes_on_to_its_end_and_tells_that_events_were
     assert!(told.contains("study ended"), "{status}: {}{told}", bench.errors());
     assert!(told.contains(" tps, "), "{told}");
     assert!(
-        bench.errors().contains("events were not shown"),
+        bench.errors().contains("event(s) were not shown"),
         "{}",
         bench.errors()
     );
