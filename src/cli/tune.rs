@@ -297,7 +297,12 @@ async fn night(
         verdict: verdict.line(),
         my_cnf: written.then(|| session.folder.my_cnf().display().to_string()),
     });
-    finish(&source, &session.folder, &verdict).await?;
+    if let Err(error) = finish(&source, &session.folder, &verdict).await {
+        session.events.send(&Event::Warning {
+            text: error.to_string(),
+            next: None,
+        });
+    }
     Ok(verdict)
 }
 

@@ -12,6 +12,22 @@ const HILL: &str = r#"[load]
 tps = "300 * (2 - min(1, abs(ln(innodb_io_capacity / 3000)) / 3)) * if(innodb_flush_neighbors == 0, 1.15, 1)"
 "#;
 
+/// Few enough knobs that a dozen candidates suffice.
+const THREE_KNOBS: &str = r#"families = []
+[space.knob.innodb_io_capacity]
+type = "int"
+scale = "log"
+min = 100
+max = 8000
+[space.knob.innodb_flush_neighbors]
+type = "enum"
+values = ["0", "1", "2"]
+[space.knob.innodb_buffer_pool_size]
+type = "bytes"
+min = "64M"
+max = "4G"
+rule = "4G""#;
+
 /// Runs a study to its end.
 pub(crate) fn tuned(bench: &Bench, study: &Study) -> Run {
     bench.write("study.toml", &study.text());
@@ -114,7 +130,7 @@ fn every_strategy_leaves_a_bad_rule_of_thumb_and_beats_the_baseline() {
             scope.spawn(move || {
                 let bench = Bench::new(world);
                 let study = Study {
-                    space: Study::default().space.replace("[\"io\"]", "[\"io\", \"memory\"]"),
+                    space: THREE_KNOBS.to_owned(),
                     strategy: format!("preset = \"{preset}\""),
                     budget: "time = \"20m\"\ntrials = 32\npatience = false".to_owned(),
                     ..Study::default()
@@ -153,12 +169,25 @@ fn when_every_trial_fails_the_study_ends_early_with_a_table_of_causes_and_no_my_
 }
 
 #[test]
-fn a_load_that_feels_no_knob_calls_nothing_better() {
+fn a_load_that_feels_no_knob_calls_nothing_better_and_a_failing_command_at_the_end_changes_nothing() {
     let bench = Bench::new("");
-    let run = tuned(&bench, &Study::default());
+    let text = format!("{}\n[finish]\nrun = \"exit 7\"\n", Study::default().text());
+    bench.write("study.toml", &text);
+    let run = bench.run(&["tune", "study.toml", "--shared-host"]);
     assert_eq!(run.code, Some(4), "{}", run.text());
+    assert!(!run.stdout.trim().is_empty(), "no verdict: {}", run.text());
+    assert!(
+        run.stderr.contains("the command at its end failed"),
+        "{}",
+        run.text()
+    );
     let report = bench.run(&["report", "--json"]);
     assert!(!report.stdout.contains("NaN"), "{}", report.text());
+    let my_cnf = std::fs::read_to_string(bench.path().join("results/fake/my.cnf")).unwrap_or_default();
+    assert!(
+        my_cnf.is_empty() || my_cnf.contains("NOT CONFIRMED"),
+        "a gain that is none was handed over: {my_cnf}"
+    );
 }
 
 #[test]
