@@ -1,13 +1,13 @@
 //! `noctune check`: resolves a study and runs nothing of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
 use super::session::{listener, supervisor};
 use super::{Global, check_cnf, output};
 use crate::error::{Error, Result};
-use crate::host::Guardian;
+use crate::host::{Guardian, existing};
 use crate::night::{Event, Events};
 use crate::plan::{Facts, Inputs, Settings, reserve_seconds};
 use crate::setup::{DiskNeed, Resolved, StudyFolder, StudySource, resolve_study};
@@ -65,16 +65,6 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, server: Option<&st
         });
     }
     Ok(0)
-}
-
-/// The folder, or the nearest parent that is there.
-fn existing(folder: &Path) -> PathBuf {
-    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    absolute
-        .ancestors()
-        .find(|path| path.is_dir())
-        .unwrap_or(Path::new("/"))
-        .to_owned()
 }
 
 fn breach(breach: &crate::space::Breach) -> Error {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Global, output};
 use crate::error::Result;
-use crate::host::{Cgroup, Fingerprint, Limits, other_load};
+use crate::host::{Cgroup, Fingerprint, Limits, existing, other_load};
 use crate::server::{ServerBinary, ServerUser, supports_reflink_in};
 use crate::units::Bytes;
 use crate::workload::{Workload as _, sysbench::Sysbench};
@@ -70,16 +70,6 @@ pub(super) async fn run(global: &Global, server: Option<&str>) -> Result<u8> {
         output::print(&text(&findings))?;
     }
     Ok(if missing { 3 } else { 0 })
-}
-
-/// The folder itself, or the nearest parent that is there.
-fn existing(folder: &Path) -> std::path::PathBuf {
-    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    absolute
-        .ancestors()
-        .find(|path| path.is_dir())
-        .unwrap_or(Path::new("/"))
-        .to_owned()
 }
 
 async fn find_server(wanted: Option<&str>) -> Finding {

@@ -26,5 +26,5 @@ pub use probe::{CpuTicks, Fingerprint, OtherLoad, OtherServer, cores, other_load
 pub use process::{Output, Spawn, open_files_limit};
 pub use run_as::RunAs;
 pub use sampler::{HostSample, Swapping};
-pub use storage::Storage;
+pub use storage::{Storage, existing};
 pub use supervisor::supervise;

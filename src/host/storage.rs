@@ -1,7 +1,7 @@
 //! What a folder lies on.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,16 @@ pub struct Storage {
     /// Whether it is a spinning disk; none where the kernel does not tell, and for paravirtual disks, which report what the
     /// hypervisor left at its default (virtio says "spinning" on any storage).
     pub rotational: Option<bool>,
+}
+
+/// The folder, or the nearest parent that is there.
+pub fn existing(folder: &Path) -> PathBuf {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    absolute
+        .ancestors()
+        .find(|path| path.is_dir())
+        .unwrap_or(Path::new("/"))
+        .to_owned()
 }
 
 impl Storage {

@@ -19,5 +19,6 @@ mod trial;
 mod watch;
 
 pub use deadlines::Deadlines;
+pub use room::BESIDES;
 pub use setting::{CacheDrop, HandedOver, TrialRunner};
 pub(crate) use trial::DATABASE;

@@ -11,7 +11,7 @@ use crate::trial::{Cause, CauseKind, Outcome};
 use crate::units::Bytes;
 
 /// What a server writes beside data and redo log while it is measured, at least: temporary tables, undo, logs.
-const BESIDES: Bytes = Bytes::mib(64);
+pub const BESIDES: Bytes = Bytes::mib(64);
 
 impl TrialRunner {
     /// Refuses a trial whose data and redo log do not fit on the disk: a redo log of the candidate's own is its own fault,

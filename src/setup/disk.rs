@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::{Resolved, StudyFolder};
 use crate::error::{Error, IoContext as _, Result};
-use crate::host::Storage;
+use crate::host::{Storage, existing};
+use crate::runner::BESIDES;
 use crate::server::{DATA_FILE_PATH, Template, data_files_size, data_size, supports_reflink_in};
 use crate::space::{Domain, Space, Value, redo_size};
 use crate::study::Reset;
@@ -12,8 +13,6 @@ use crate::units::Bytes;
 
 /// A data directory without the load's tables: redo log while it is filled, system tables, undo.
 const BARE: Bytes = Bytes::mib(320);
-/// What a server writes beside data and redo log while it is measured: temporary tables, logs.
-const BESIDES: Bytes = Bytes::mib(64);
 
 /// What a study needs on its disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +39,8 @@ impl DiskNeed {
     pub fn of(study: &Resolved, folder: &StudyFolder) -> Result<Self> {
         let failed = "cannot look at the disk";
         let path = folder.path();
-        let there = path.ancestors().find(|path| path.is_dir()).unwrap_or(path);
-        let storage = Storage::of(there).context(failed, there)?;
+        let there = existing(path);
+        let storage = Storage::of(&there).context(failed, &there)?;
         let made = Template::open(&folder.template(), &study.binary, &study.template_key());
         let size = match (&made, &study.source.study.template) {
             (Some(template), _) => Bytes(template.marker.size),
@@ -64,7 +63,7 @@ impl DiskNeed {
         let shared = match study.source.study.trial.reset {
             Reset::Copy => false,
             Reset::Reflink => true,
-            Reset::Auto => supports_reflink_in(there),
+            Reset::Auto => supports_reflink_in(&there),
         };
         let left = data_size(&folder.data()).context(failed, path)?;
         Ok(Self {

@@ -86,7 +86,28 @@ pub(crate) async fn bench() -> Option<Bench> {
     })
 }
 
+/// A template is made with nothing but the server's defaults.
+static DEFAULTS: BTreeMap<String, String> = BTreeMap::new();
+
 impl Bench {
+    /// A template in `folder` by this server and its user.
+    pub(crate) fn template_spec<'a>(
+        &'a self,
+        folder: &'a Path,
+        key: &'a str,
+        source: Source,
+    ) -> TemplateSpec<'a> {
+        TemplateSpec {
+            server: &self.server,
+            folder,
+            key,
+            source,
+            settings: &DEFAULTS,
+            user: &self.user,
+            deadline: DEADLINE,
+        }
+    }
+
     pub(crate) fn data(&self) -> PathBuf {
         self.scratch.path().join("data")
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use noctune::server::{Client, Source, Template, TemplateSpec, reset};
+use noctune::server::{Client, Source, Template, reset};
 
 use crate::bench::{DEADLINE, bench};
 
@@ -43,16 +43,7 @@ async fn a_users_data_are_copied_stripped_and_left_as_they_were() {
     let before = listing(&users);
     let folder = bench.scratch.path().join("template");
     std::fs::create_dir(&folder).unwrap();
-    let settings = BTreeMap::new();
-    let spec = TemplateSpec {
-        server: &bench.server,
-        folder: &folder,
-        key: "users",
-        source: Source::UsersData(users.clone()),
-        settings: &settings,
-        user: &bench.user,
-        deadline: DEADLINE,
-    };
+    let spec = bench.template_spec(&folder, "users", Source::UsersData(users.clone()));
     let template = Template::open_or_make(&spec, None, async |socket| {
         let mut client = Client::connect(socket, DEADLINE).await.unwrap();
         let count = client.rows("SELECT COUNT(*) FROM shop.item").await.unwrap();
@@ -87,16 +78,7 @@ async fn data_that_a_server_runs_on_are_refused() {
     let mut running = bench.start(&[], None).await.unwrap();
     let folder = bench.scratch.path().join("template");
     std::fs::create_dir(&folder).unwrap();
-    let settings = BTreeMap::new();
-    let spec = TemplateSpec {
-        server: &bench.server,
-        folder: &folder,
-        key: "users",
-        source: Source::UsersData(bench.data()),
-        settings: &settings,
-        user: &bench.user,
-        deadline: DEADLINE,
-    };
+    let spec = bench.template_spec(&folder, "users", Source::UsersData(bench.data()));
     let error = Template::open_or_make(&spec, None, async |_| Ok(()))
         .await
         .unwrap_err();
@@ -118,16 +100,7 @@ async fn what_cannot_be_stripped_fails_the_template_by_its_statement() {
     let Some(bench) = bench().await else { return };
     let folder = bench.scratch.path().join("template");
     std::fs::create_dir(&folder).unwrap();
-    let settings = BTreeMap::new();
-    let spec = TemplateSpec {
-        server: &bench.server,
-        folder: &folder,
-        key: "odd",
-        source: Source::Empty,
-        settings: &settings,
-        user: &bench.user,
-        deadline: DEADLINE,
-    };
+    let spec = bench.template_spec(&folder, "odd", Source::Empty);
     let error = Template::open_or_make(&spec, None, async |socket: &Path| {
         let mut client = Client::connect(socket, DEADLINE).await.unwrap();
         client.run("DROP TABLE mysql.servers").await.unwrap();
@@ -149,30 +122,24 @@ async fn tables_of_an_engine_that_is_not_there_and_damaged_ones_are_named_and_re
     let Some(bench) = bench().await else { return };
     let folder = bench.scratch.path().join("production");
     std::fs::create_dir(&folder).unwrap();
-    let settings = BTreeMap::new();
-    let spec = |folder, key, source| TemplateSpec {
-        server: &bench.server,
-        folder,
-        key,
-        source,
-        settings: &settings,
-        user: &bench.user,
-        deadline: DEADLINE,
-    };
-    let made = Template::open_or_make(&spec(&folder, "made", Source::Empty), None, async |socket| {
-        let mut client = Client::connect(socket, DEADLINE).await.unwrap();
-        for statement in [
-            "CREATE DATABASE odd",
-            "CREATE TABLE odd.far (id INT) ENGINE=MyISAM",
-            "CREATE TABLE odd.broken (id INT) ENGINE=MyISAM",
-            "CREATE TABLE odd.fine (id INT) ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 2",
-            "CREATE VIEW odd.seen AS SELECT id FROM odd.fine",
-        ] {
-            client.run(statement).await.unwrap();
-        }
-        client.close().await;
-        Ok(())
-    })
+    let made = Template::open_or_make(
+        &bench.template_spec(&folder, "made", Source::Empty),
+        None,
+        async |socket| {
+            let mut client = Client::connect(socket, DEADLINE).await.unwrap();
+            for statement in [
+                "CREATE DATABASE odd",
+                "CREATE TABLE odd.far (id INT) ENGINE=MyISAM",
+                "CREATE TABLE odd.broken (id INT) ENGINE=MyISAM",
+                "CREATE TABLE odd.fine (id INT) ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 2",
+                "CREATE VIEW odd.seen AS SELECT id FROM odd.fine",
+            ] {
+                client.run(statement).await.unwrap();
+            }
+            client.close().await;
+            Ok(())
+        },
+    )
     .await
     .unwrap();
     let users = bench.scratch.path().join("users");
@@ -191,7 +158,7 @@ async fn tables_of_an_engine_that_is_not_there_and_damaged_ones_are_named_and_re
     let folder = bench.scratch.path().join("template");
     std::fs::create_dir(&folder).unwrap();
     let error = Template::open_or_make(
-        &spec(&folder, "users", Source::UsersData(users)),
+        &bench.template_spec(&folder, "users", Source::UsersData(users)),
         None,
         async |_: &Path| Ok(()),
     )
