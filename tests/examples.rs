@@ -32,7 +32,7 @@ fn every_example_is_read_and_its_budget_suffices() {
         let (text, study) = read(&path);
         let _: Objective = study.objective().unwrap_or_else(|error| panic!("{error}"));
         study
-            .check_budget(&text, &path.display().to_string(), study.expected_trial_seconds())
+            .check_budget(&text, &path.display().to_string())
             .unwrap_or_else(|error| panic!("{error}"));
     }
 }

@@ -30,9 +30,7 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, server: Option<&st
         return check_cnf::run(global, file, server, &guardian, &events).await;
     }
     let source = StudySource::read(file)?;
-    source
-        .study
-        .check_budget(&source.text, &source.name, source.study.expected_trial_seconds())?;
+    source.study.check_budget(&source.text, &source.name)?;
     let folder = existing(&global.results);
     let resolved = resolve_study(source, server, &folder, &guardian, None, &events).await?;
     let disk = DiskNeed::of(
@@ -43,6 +41,12 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, server: Option<&st
         output::print_json(&as_json(&resolved, &disk)?)?;
     } else {
         output::print(&text(&resolved, &disk)?)?;
+    }
+    if let Some((text, next)) = resolved.source.study.budget_warning() {
+        events.send(&Event::Warning {
+            text,
+            next: Some(next),
+        });
     }
     for dropped in &resolved.baseline.dropped {
         events.send(&Event::Warning {

@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod check_cnf;
+mod conclude;
 mod doctor;
 mod engine;
 mod explain;

@@ -2,19 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
+use super::Global;
+use super::conclude::{self, Concluded};
 use super::session::Session;
 use super::wire::{Parts, forgiven, trial_runner};
-use super::{Global, output};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
 use crate::handover::{Recommendation, hand_over, hand_over_nothing};
-use crate::host::Spawn;
 use crate::night::{Event, Night, now};
-use crate::plan::{Facts, Inputs, Settings, Verdict, VerdictKind, standing};
-use crate::server::remove_data;
+use crate::plan::{Facts, Inputs, Settings, Verdict, standing};
 use crate::setup::{
     Frozen, Prepared, Resolved, StudyFolder, StudySource, check_host, is_gone, prepare, resolve_study,
     this_worker, write_atomically,
@@ -22,16 +18,17 @@ use crate::setup::{
 use crate::store::{self, DATABASE, Spool, Store, StudyRecord, WorkerId};
 use crate::study::{Study, Version, changes};
 
-/// How long the user's command at the end may take.
-const FINISH: Duration = Duration::from_secs(600);
-
 /// Runs or resumes the study of `file`, or the default study of this host.
 pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool) -> Result<u8> {
     let source = StudySource::read(file)?;
-    source
-        .study
-        .check_budget(&source.text, &source.name, source.study.expected_trial_seconds())?;
+    source.study.check_budget(&source.text, &source.name)?;
     let session = Session::begin(global, &source.study.study.name)?;
+    if let Some((text, next)) = source.study.budget_warning() {
+        session.events.send(&Event::Warning {
+            text,
+            next: Some(next),
+        });
+    }
     let stored = stored(global, &session.folder, &source.study.study.name).await?;
     let shared = check_host(shared_host).await?;
     if let Some(seen) = shared {
@@ -65,8 +62,8 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
         &session.stop,
     ));
     let prepared = session.unless_stopped(preparing).await?;
-    let verdict = night(&session, store, &record, &frozen, prepared, shared_host).await?;
-    tell(global, &verdict, &session.end()).await
+    let (verdict, failure) = night(&session, store, &record, &frozen, prepared, shared_host).await?;
+    conclude::tell(global, &verdict, failure, &session.end()).await
 }
 
 /// The study as the store knows it; none where it is new.
@@ -204,6 +201,7 @@ fn memory(probe: &Option<crate::host::MemoryProbe>) -> String {
     })
 }
 
+/// Runs trials to the end of the study; its verdict, and why what it recommends could not be handed over.
 async fn night(
     session: &Session,
     store: Arc<dyn Store>,
@@ -211,7 +209,7 @@ async fn night(
     frozen: &Frozen,
     prepared: Prepared,
     shared_host: bool,
-) -> Result<Verdict> {
+) -> Result<(Verdict, Option<Error>)> {
     let Prepared {
         resolved,
         template,
@@ -284,29 +282,19 @@ async fn night(
         after: &after,
     };
     let verdict = night.run(&mut runner).await?;
-    let (facts, _) = store.facts(&record.name).await?;
-    let written = match Recommendation::of_verdict(&verdict) {
-        Some(best) => hand_over(&best, frozen, objective.name(), ended(&facts), &session.folder)?,
-        None => false,
+    let study = Concluded {
+        session,
+        store: store.as_ref(),
+        source: &source,
+        frozen,
+        metric: objective.name(),
     };
-    if !written {
-        hand_over_nothing(&session.folder)?;
-    }
-    remove_data(&session.folder.data())?;
-    session.events.send(&Event::StudyEnded {
-        verdict: verdict.line(),
-        my_cnf: written.then(|| session.folder.my_cnf().display().to_string()),
-    });
-    if let Err(error) = finish(&source, &session.folder, &verdict).await {
-        session.events.send(&Event::Warning {
-            text: error.to_string(),
-            next: None,
-        });
-    }
-    Ok(verdict)
+    let failure = study.conclude(&verdict).await;
+    Ok((verdict, failure))
 }
 
-fn ended(facts: &Facts) -> u64 {
+/// Trials that ended.
+pub(super) fn ended(facts: &Facts) -> u64 {
     facts.jobs.iter().filter(|fact| fact.outcome().is_some()).count() as u64
 }
 
@@ -325,67 +313,5 @@ fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Fact
             text: error.to_string(),
             next: None,
         });
-    }
-}
-
-/// Runs the user's command at the end, and waits for it; its failure is told and changes nothing.
-async fn finish(source: &StudySource, folder: &StudyFolder, verdict: &Verdict) -> Result<()> {
-    let command = &source.study.finish.run;
-    if command.is_empty() {
-        return Ok(());
-    }
-    let child = Spawn::new("/bin/sh")
-        .args(["-c", command.as_str()])
-        .env("NOCTUNE_STUDY", &source.study.study.name)
-        .env("NOCTUNE_FOLDER", folder.path())
-        .env("NOCTUNE_VERDICT", verdict.line())
-        .env("NOCTUNE_EXIT_CODE", verdict.exit_code().to_string())
-        .start();
-    let exit = match child {
-        Ok(mut child) => child.wait(FINISH).await,
-        Err(error) => Err(error),
-    };
-    match exit {
-        Ok(Some(exit)) if exit.success() => Ok(()),
-        Ok(Some(exit)) => Err(format!("it ended with {exit}")),
-        Ok(None) => Err(format!("it did not end within {} s", FINISH.as_secs())),
-        Err(error) => Err(error.to_string()),
-    }
-    .map_err(|why| {
-        Error::host(format!(
-            "the study is done, but the command at its end failed: {why}"
-        ))
-        .at("[finish] run")
-        .next(format!("everything is in {}", folder.path().display()))
-    })
-}
-
-/// Prints what was found; the exit code of the verdict.
-async fn tell(global: &Global, verdict: &Verdict, stop: &CancellationToken) -> Result<u8> {
-    if !global.json {
-        output::print_until_stopped(verdict.to_string(), stop).await?;
-    }
-    match verdict.kind {
-        VerdictKind::BaselineFailed | VerdictKind::EveryTrialFailed => Err(Error::EveryTrialFailed(problem(
-            verdict,
-            "look into trials/*/server.log of the study folder",
-        ))),
-        VerdictKind::LoadSetup => Err(Error::Input(problem(
-            verdict,
-            "correct [workload] in the study file; trials/*/load.log of the study folder holds the load's words",
-        ))),
-        VerdictKind::HostProblem => Err(Error::Host(problem(
-            verdict,
-            "`noctune doctor` tells what this host lacks",
-        ))),
-        _ => Ok(verdict.exit_code()),
-    }
-}
-
-fn problem(verdict: &Verdict, next: &str) -> Problem {
-    let problem = Problem::new(verdict.line()).next(next);
-    match &verdict.detail {
-        Some(detail) => problem.at(detail.clone()),
-        None => problem,
     }
 }

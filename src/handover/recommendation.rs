@@ -53,20 +53,21 @@ impl Recommendation {
     }
 }
 
-/// Removes what an earlier belief wrote: nothing is recommended.
+/// Removes what an earlier belief wrote: nothing is recommended. What can be removed is, whatever else cannot.
 ///
 /// # Errors
-/// What the file system says.
+/// What the file system says of the first file that cannot be removed.
 pub fn hand_over_nothing(folder: &StudyFolder) -> Result<()> {
-    for path in [folder.my_cnf(), folder.drop_in(), folder.rollback()] {
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).context("cannot remove an outdated recommendation", &path);
+    let removed =
+        [folder.my_cnf(), folder.drop_in(), folder.rollback()].map(|path| {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(error).context("cannot remove an outdated recommendation", &path)
+                }
+                _ => Ok(()),
             }
-            _ => {}
-        }
-    }
-    Ok(())
+        });
+    removed.into_iter().collect()
 }
 
 /// Names of knobs and variables whose whole numbers are sizes in bytes.

@@ -42,7 +42,7 @@ impl std::fmt::Display for Exit {
     }
 }
 
-/// A running child. Dropping it kills its whole group (the supervisor's handle excepted) and waits some seconds for its
+/// A running child. Dropping it kills its whole group (the supervisor's handle and [`Child::release`] excepted) and waits some seconds for its
 /// end: a process that the kernel holds must not hold Noctune, too.
 #[derive(Debug)]
 pub struct Child {
@@ -116,6 +116,12 @@ impl Child {
         }
     }
 
+    /// Lets what it started live on after its own end: for a command of the user's, who may have left something in the
+    /// background with it.
+    pub fn release(mut self) {
+        self.ends_with_handle = false;
+    }
+
     /// Kills the group and waits until no member runs, at most until the deadline. True when all are gone; the exit
     /// status of the child is then known to [`Child::try_exit`].
     ///
@@ -176,6 +182,27 @@ impl Drop for Child {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_a_released_child_left_in_the_background_lives_on_and_what_another_left_does_not() {
+        for release in [false, true] {
+            let mut child = crate::host::Spawn::new("/bin/sh")
+                .args(["-c", "sleep 60 &"])
+                .start()
+                .unwrap();
+            let left = child.identity().clone();
+            let exit = child.wait(Duration::from_secs(20)).await.unwrap().unwrap();
+            assert!(exit.success() && !left.is_gone());
+            if release {
+                child.release();
+                assert!(!left.wait_gone(Duration::from_millis(200)));
+                left.kill_group();
+            } else {
+                drop(child);
+            }
+            assert!(left.wait_gone(Duration::from_secs(10)));
+        }
+    }
 
     #[test]
     fn the_end_of_a_process_that_the_kernel_holds_is_not_waited_for_without_limit() {

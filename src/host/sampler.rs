@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::caches::DiskCounters;
+use super::identity::Stat;
 use super::probe::CpuTicks;
 
 /// Counters at one moment. Counters grow from boot or from the server's start; gauges are values of the moment.
@@ -12,7 +13,7 @@ use super::probe::CpuTicks;
 pub struct HostSample {
     /// What only grows: `cpu_user_s`, `cpu_system_s`, `cpu_iowait_s`, `cpu_steal_s`, `cpu_idle_s` (seconds, all cores),
     /// `context_switches`, `disk_read_bytes`, `disk_written_bytes`, `disk_busy_s`, `swap_in_pages`, `swap_out_pages`,
-    /// `server_read_bytes`, `server_written_bytes`.
+    /// `server_cpu_s`, `server_read_bytes`, `server_written_bytes`.
     pub counters: BTreeMap<&'static str, f64>,
     /// Values of the moment: `server_rss_bytes`, `server_peak_rss_bytes`, `server_swap_bytes`.
     pub gauges: BTreeMap<&'static str, f64>,
@@ -34,10 +35,13 @@ impl HostSample {
     pub fn take(server: i32, data: &Path) -> Self {
         let mut sample = Self::default();
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        sample.add_cpu(
-            &read("/proc/stat"),
-            rustix::param::clock_ticks_per_second() as f64,
-        );
+        let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+        sample.add_cpu(&read("/proc/stat"), ticks_per_second);
+        if let Some(stat) = Stat::of(server) {
+            sample
+                .counters
+                .insert("server_cpu_s", stat.cpu_ticks as f64 / ticks_per_second);
+        }
         sample.add_vmstat(&read("/proc/vmstat"));
         sample.add_process(
             &read(&format!("/proc/{server}/status")),
@@ -177,5 +181,6 @@ mod tests {
         let sample = HostSample::take(own, Path::new("/"));
         assert!(sample.gauges["server_rss_bytes"] > 0.0);
         assert!(sample.counters["cpu_user_s"] > 0.0);
+        assert!(sample.counters["server_cpu_s"] >= 0.0);
     }
 }

@@ -2,32 +2,44 @@
 
 use super::blame::settled;
 use super::confirm::{self, Stand};
+use super::ending::measured;
 use super::observe::{is_hidden, is_search, searched};
-use super::{Arm, Facts, Inputs, Purpose, State};
+use super::{Arm, Fact, Facts, Inputs, Purpose, State};
+use crate::study::{self, MIN_BLOCKS};
 
-/// Fewest blocks of a confirmation.
-pub(super) const MIN_BLOCKS: u32 = 5;
 /// Measured runs of the baseline before the search.
-pub(super) const BASELINES: usize = 3;
+pub(super) const BASELINES: usize = study::BASELINES as usize;
 /// Trials whose length tells what the next one takes: the newest ones.
 const RECENT: usize = 9;
 
 /// What a trial of the search takes, in seconds: the median of the newest measured ones, or what the study expects
 /// before any was measured.
 pub fn expected_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
-    median_recent(facts, is_search).unwrap_or(inputs.settings.trial_seconds)
+    median_recent(facts, is_search, Fact::seconds).unwrap_or(inputs.settings.trial_seconds)
 }
 
-/// What a confirmation run takes, in seconds.
+/// What a confirmation run takes, in seconds: the median of the newest measured ones; before any was measured as long as
+/// a trial of the search, but for its window.
 pub(super) fn expected_pair_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
     let settings = inputs.settings;
-    median_recent(facts, |purpose| matches!(purpose, Purpose::Pair { .. })).unwrap_or_else(|| {
-        let longer = settings.confirm_length.measure_max - settings.length.measure_max;
-        expected_seconds(inputs, facts) + longer.max(0.0)
+    let (search, confirmation) = (&settings.length, &settings.confirm_length);
+    let is_pair = |purpose| matches!(purpose, Purpose::Pair { .. });
+    median_recent(facts, is_pair, Fact::seconds).unwrap_or_else(|| {
+        if confirmation == search {
+            return expected_seconds(inputs, facts);
+        }
+        let beside = |fact: &Fact| {
+            let measurement = fact.outcome().and_then(|outcome| outcome.measurement());
+            fact.seconds() - measurement.map_or(0.0, |measurement| measurement.window_seconds)
+        };
+        let beside =
+            median_recent(facts, is_search, beside).unwrap_or(settings.trial_seconds - search.measure_min);
+        beside + confirmation.measure_max
     })
 }
 
-fn median_recent(facts: &Facts, which: impl Fn(Purpose) -> bool) -> Option<f64> {
+/// The median of what `of` says of the newest measured trials.
+fn median_recent(facts: &Facts, which: impl Fn(Purpose) -> bool, of: impl Fn(&Fact) -> f64) -> Option<f64> {
     let mut seconds: Vec<f64> = facts
         .jobs
         .iter()
@@ -37,7 +49,7 @@ fn median_recent(facts: &Facts, which: impl Fn(Purpose) -> bool) -> Option<f64> 
             fact.outcome()
                 .is_some_and(|outcome| outcome.measurement().is_some())
         })
-        .map(super::Fact::seconds)
+        .map(of)
         .take(RECENT)
         .collect();
     seconds.sort_by(f64::total_cmp);
@@ -78,15 +90,32 @@ pub(super) fn likely_arms(inputs: &Inputs<'_>, facts: &Facts) -> u32 {
 
 /// Seconds kept for the confirmation.
 pub fn reserve_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
-    let runs = f64::from(MIN_BLOCKS * likely_arms(inputs, facts));
     let share = inputs.settings.reserve * inputs.settings.budget_seconds;
-    share.max(runs * expected_pair_seconds(inputs, facts))
+    share.max(blocks_seconds(inputs, facts, likely_arms(inputs, facts)))
+}
+
+/// Seconds of the shortest confirmation.
+pub(super) fn blocks_seconds(inputs: &Inputs<'_>, facts: &Facts, arms: u32) -> f64 {
+    f64::from(MIN_BLOCKS * arms) * expected_pair_seconds(inputs, facts)
+}
+
+/// Arms of the confirmation that the next trial of the search must leave time for. The first candidate is compared with
+/// the baseline alone: either it is the rule of thumb itself, or there is none to compare with.
+pub(super) fn arms_after_next(inputs: &Inputs<'_>, facts: &Facts) -> u32 {
+    let is_candidate = |fact: &&Fact| is_search(fact.job.purpose) && fact.job.purpose != Purpose::Baseline;
+    let is_first = !facts.jobs.iter().filter(is_candidate).any(|fact| {
+        fact.outcome()
+            .is_none_or(|outcome| outcome.measurement().is_some())
+    });
+    if is_first { 2 } else { likely_arms(inputs, facts) }
 }
 
 /// Whether one more trial of the search fits before the confirmation.
 pub(super) fn search_fits(inputs: &Inputs<'_>, facts: &Facts) -> bool {
-    let needed = expected_seconds(inputs, facts) + reserve_seconds(inputs, facts);
-    let runs = u64::from(MIN_BLOCKS * likely_arms(inputs, facts));
+    let arms = arms_after_next(inputs, facts);
+    let share = inputs.settings.reserve * inputs.settings.budget_seconds;
+    let needed = expected_seconds(inputs, facts) + share.max(blocks_seconds(inputs, facts, arms));
+    let runs = u64::from(MIN_BLOCKS * arms);
     left(inputs, facts) >= needed
         && inputs
             .settings
@@ -102,17 +131,8 @@ pub fn expected_left(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
     if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {
         return f64::from(stand.runs_left(inputs.host)) * pair;
     }
-    let baselines = facts
-        .jobs
-        .iter()
-        .filter(|fact| fact.job.purpose == Purpose::Baseline)
-        .filter(|fact| {
-            fact.outcome()
-                .is_some_and(|outcome| outcome.measurement().is_some())
-        })
-        .count();
-    let confirmation = f64::from(MIN_BLOCKS * likely_arms(inputs, facts)) * pair;
-    let at_least = BASELINES.saturating_sub(baselines) as f64 * trial + confirmation;
+    let confirmation = blocks_seconds(inputs, facts, likely_arms(inputs, facts));
+    let at_least = BASELINES.saturating_sub(measured(&facts.jobs)) as f64 * trial + confirmation;
     let by_time = inputs.settings.budget_seconds - facts.seconds();
     let by_trials = inputs.settings.max_trials.map_or(f64::INFINITY, |most| {
         most.saturating_sub(counted(facts)) as f64 * trial

@@ -11,8 +11,6 @@ use crate::trial::Measurement;
 
 /// Write debt that would take less than this share of the window to pay is no news.
 const UNPAID: f64 = 0.01;
-/// Failures of the baseline that end a confirmation.
-const BASELINE_FAILURES: usize = 3;
 /// Confidence of the intervals.
 pub(super) const LEVEL: f64 = 0.95;
 
@@ -120,11 +118,6 @@ impl<'a> Stand<'a> {
     pub(super) fn best_failure(&self) -> Option<(TrialNumber, String)> {
         let fact = self.failures_of(Arm::Best).next()?;
         Some((fact.number, fact.outcome()?.reason().unwrap_or_default()))
-    }
-
-    /// Whether the baseline fails again and again.
-    pub(super) fn baseline_fails(&self) -> bool {
-        self.failures_of(Arm::Baseline).count() >= BASELINE_FAILURES
     }
 
     /// Whether the rule of thumb was dropped since it failed.

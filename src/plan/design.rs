@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::budget::{self, MIN_BLOCKS};
+use super::budget;
 use super::confirm::{LEVEL, same_effect};
 use super::noise::{RunNoise, run_noise};
 use super::{Arm, Facts, Inputs, Job, Purpose};
 use crate::space::Configuration;
 use crate::stats::{block_order, expected_half_width};
 use crate::strategy::{Recommendation, TrialNumber};
+use crate::study::MIN_BLOCKS;
 
 /// Most blocks of a confirmation: beyond them the interval hardly shrinks.
 const MAX_BLOCKS: u32 = 40;

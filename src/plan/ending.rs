@@ -4,7 +4,7 @@ use super::blame::streaks;
 use super::budget::BASELINES;
 use super::failure::{group, is_certain};
 use super::observe::{cause, is_hidden, searched_in};
-use super::{Fact, Facts, Inputs, Purpose, State, VerdictKind};
+use super::{Arm, Design, Fact, Facts, Inputs, Purpose, State, VerdictKind};
 use crate::strategy::TrialNumber;
 use crate::trial::CauseKind;
 
@@ -12,6 +12,8 @@ use crate::trial::CauseKind;
 const HOST_FAULTS: usize = 3;
 /// Failed attempts at the baseline that end the study.
 const BASELINE_ATTEMPTS: usize = 3;
+/// Failures of the baseline that end a confirmation.
+const BASELINE_FAILURES: usize = 3;
 /// Failures with the same first error, and nothing measured, that end the search.
 const SAME_FAILURES: usize = 5;
 
@@ -26,6 +28,13 @@ pub(super) fn forgiven(inputs: &Inputs<'_>, facts: &Facts) -> TrialNumber {
     }
     let mut forgiven = 0;
     for (index, fact) in jobs.iter().enumerate() {
+        // What was measured ends no study; most trials are.
+        if fact
+            .outcome()
+            .is_none_or(|outcome| outcome.measurement().is_some())
+        {
+            continue;
+        }
         let went_on = match (end(fact), newest[index]) {
             (Some(end), Some(began)) => began >= end,
             _ => false,
@@ -52,6 +61,7 @@ fn ends(inputs: &Inputs<'_>, jobs: &[Fact], forgiven: TrialNumber) -> bool {
     host_problem(inputs, jobs, forgiven).is_some()
         || baseline_failed(jobs, forgiven).is_some()
         || hopeless(jobs, forgiven)
+        || confirmation_failed(jobs, forgiven)
 }
 
 /// The fault that ends the study now: a load that is set up wrongly, the host failing three times in a row, or failing
@@ -108,6 +118,28 @@ pub(super) fn baseline_failed(jobs: &[Fact], forgiven: TrialNumber) -> Option<St
     let (number, outcome) = failed.first()?;
     (certain || failed.len() >= BASELINE_ATTEMPTS)
         .then(|| format!("trial {number}: {}", outcome.reason().unwrap_or_default()))
+}
+
+/// Whether the baseline, which ran before the search, fails again and again in the newest confirmation.
+pub(super) fn confirmation_failed(jobs: &[Fact], forgiven: TrialNumber) -> bool {
+    let pairs = || {
+        jobs.iter().rev().filter_map(|fact| match fact.job.purpose {
+            Purpose::Pair { block, arm } => Some((block, arm, fact)),
+            _ => None,
+        })
+    };
+    let design = pairs().next().and_then(|(_, _, newest)| {
+        let design = newest.job.model.clone()?;
+        serde_json::from_value::<Design>(design).ok()
+    });
+    let Some(design) = design else { return false };
+    pairs()
+        .take_while(|(block, _, _)| *block >= design.first_block)
+        .filter(|(_, arm, fact)| *arm == Arm::Baseline && fact.number > forgiven)
+        .filter_map(|(_, _, fact)| fact.outcome())
+        .filter(|outcome| outcome.is_candidate_failure() && !is_hidden(outcome))
+        .nth(BASELINE_FAILURES - 1)
+        .is_some()
 }
 
 /// Measured runs of the baseline.

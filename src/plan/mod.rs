@@ -11,6 +11,7 @@ mod failure;
 mod inputs;
 mod job;
 mod next;
+mod no_time;
 mod noise;
 mod observe;
 mod patience;

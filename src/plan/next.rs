@@ -4,7 +4,8 @@ use super::blame::{settled, streaks};
 use super::budget::{self, BASELINES};
 use super::confirm::{Stand, is_baseline};
 use super::design::Design;
-use super::ending::{baseline_failed, forgiven, hopeless, host_problem, measured};
+use super::ending::{baseline_failed, confirmation_failed, forgiven, hopeless, host_problem, measured};
+use super::no_time::{Missing, no_time};
 use super::observe::{View, is_hidden, known_keys, searched};
 use super::patience::is_out_of_patience;
 use super::verdict::{Best, Verdict, VerdictKind};
@@ -40,7 +41,7 @@ pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
         return next;
     }
     if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {
-        return confirmation(inputs, facts, &stand);
+        return confirmation(inputs, facts, &stand, forgiven);
     }
     if let Some(next) = baseline(inputs, facts, forgiven) {
         return next;
@@ -63,7 +64,7 @@ pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
     if any_open(facts) {
         return Next::Wait;
     }
-    begin_confirmation(inputs, facts, &view)
+    begin_confirmation(inputs, facts, &view, fits)
 }
 
 fn done(inputs: &Inputs<'_>, facts: &Facts, kind: VerdictKind, detail: impl Into<Option<String>>) -> Next {
@@ -206,14 +207,21 @@ fn explore(inputs: &Inputs<'_>, facts: &Facts, view: &View) -> Option<Job> {
     })
 }
 
-fn begin_confirmation(inputs: &Inputs<'_>, facts: &Facts, view: &View) -> Next {
-    let measured = |candidates: bool| {
-        searched(facts)
-            .filter(|(fact, _)| !candidates || fact.job.purpose != Purpose::Baseline)
-            .any(|(_, outcome)| outcome.measurement().is_some())
-    };
-    let candidates_ran = searched(facts).any(|(fact, _)| fact.job.purpose != Purpose::Baseline);
-    if candidates_ran && !measured(true) {
+/// The confirmation, or why there is none. `fits`: whether there was time for one more trial of the search.
+fn begin_confirmation(inputs: &Inputs<'_>, facts: &Facts, view: &View, fits: bool) -> Next {
+    let mut candidates = searched(facts)
+        .filter(|(fact, _)| fact.job.purpose != Purpose::Baseline)
+        .peekable();
+    if candidates.peek().is_none() {
+        return if fits {
+            let detail = "the space holds no other configuration".to_owned();
+            done(inputs, facts, VerdictKind::BaselineIsBest, detail)
+        } else {
+            let detail = no_time(inputs, facts, Missing::Candidate);
+            done(inputs, facts, VerdictKind::NoTime, detail)
+        };
+    }
+    if candidates.all(|(_, outcome)| outcome.measurement().is_none()) {
         return done(inputs, facts, VerdictKind::EveryTrialFailed, None);
     }
     let Some(best) = recommendation(inputs, view) else {
@@ -230,7 +238,8 @@ fn begin_confirmation(inputs: &Inputs<'_>, facts: &Facts, view: &View) -> Next {
     match Design::plan(inputs, facts, &best) {
         Some(design) => first_run(inputs, facts, &design),
         None => {
-            let mut verdict = Verdict::new(inputs, facts, VerdictKind::NoTime, None);
+            let detail = no_time(inputs, facts, Missing::Confirmation);
+            let mut verdict = Verdict::new(inputs, facts, VerdictKind::NoTime, Some(detail));
             verdict.best = Some(Best {
                 trial: best.trial,
                 configuration: best.configuration,
@@ -260,7 +269,7 @@ fn first_run(inputs: &Inputs<'_>, facts: &Facts, design: &Design) -> Next {
     }
 }
 
-fn confirmation(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
+fn confirmation(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>, forgiven: TrialNumber) -> Next {
     let open = any_open(facts);
     if let Some((number, reason)) = stand.best_failure() {
         if open {
@@ -268,7 +277,7 @@ fn confirmation(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
         }
         return fall_back(inputs, facts, format!("trial {number}: {reason}"));
     }
-    if stand.baseline_fails() {
+    if confirmation_failed(&facts.jobs, forgiven) {
         let detail = "the baseline ran before, but failed again and again in the confirmation".to_owned();
         return done(inputs, facts, VerdictKind::BaselineFailed, detail);
     }

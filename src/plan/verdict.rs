@@ -25,7 +25,7 @@ pub enum VerdictKind {
     NotConfirmed,
     /// Nothing measured was better than the baseline.
     BaselineIsBest,
-    /// No time was left for a confirmation.
+    /// No time was left for a confirmation, or not even for a candidate.
     NoTime,
     /// The best failed in its confirmation, and no other was left to confirm.
     BestFailed,
@@ -195,6 +195,9 @@ impl Verdict {
             ),
             VerdictKind::BaselineIsBest => {
                 "nothing measured was better than the baseline: keep it".to_owned()
+            }
+            VerdictKind::NoTime if self.best.is_none() => {
+                "no time was left to measure a candidate: no gain is claimed".to_owned()
             }
             VerdictKind::NoTime => "no time was left to confirm anything: no gain is claimed".to_owned(),
             VerdictKind::BestFailed => {

@@ -5,15 +5,6 @@ use super::file::FORMAT;
 use super::{Document, Objective, Patience, Study, Time};
 use crate::error::{Error, Result};
 
-/// Seconds a trial takes besides warm-up and measuring, before any was measured: reset, cool, start, stop.
-const OVERHEAD_SECONDS: f64 = 8.0;
-/// Seconds a load is expected to need until it is steady, before any was measured.
-const STEADY_SECONDS: f64 = 15.0;
-/// Measurements of the baseline at the start.
-pub(super) const BASELINES: f64 = 3.0;
-/// Fewest confirmation blocks.
-pub(super) const BLOCKS: f64 = 5.0;
-
 /// Names that exist outside the study file.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
@@ -182,47 +173,6 @@ impl Study {
             .first()
             .ok_or_else(|| Error::input("no objective"))?;
         Objective::new(first, &self.constraint)
-    }
-
-    /// What a trial is expected to take before any was measured, in seconds.
-    pub fn expected_trial_seconds(&self) -> f64 {
-        let warmup = self.trial.warmup.cap().as_secs_f64().min(STEADY_SECONDS);
-        OVERHEAD_SECONDS + warmup + self.trial.measure.min.as_secs_f64()
-    }
-
-    /// Whether the budget suffices for the baseline, one candidate and the confirmation, at `trial_seconds` a trial.
-    ///
-    /// # Errors
-    /// The arithmetic, where it does not.
-    pub fn check_budget(&self, text: &str, file_name: &str, trial_seconds: f64) -> Result<()> {
-        let document = Document::new(text, file_name);
-        let arms = if self.strategy.rule_of_thumb { 3.0 } else { 2.0 };
-        let trials = BASELINES + 1.0 + BLOCKS * arms;
-        let arithmetic =
-            format!("{BASELINES} baselines + 1 candidate + {BLOCKS} blocks of {arms} = {trials} trials");
-        let needed = trials * trial_seconds;
-        if self.budget.time.as_secs_f64() < needed {
-            let minutes = (needed / 60.0).ceil();
-            return Err(document.problem(
-                &["budget", "time"],
-                format!(
-                    "a budget of {} is shorter than the baseline and the confirmation: {arithmetic} of about \
-                     {trial_seconds:.0} s = {needed:.0} s",
-                    self.budget.time
-                ),
-                format!("write time = \"{minutes}m\" or more, or shorten [trial] measure"),
-            ));
-        }
-        if let Some(most) = self.budget.trials
-            && (most as f64) < trials
-        {
-            return Err(document.problem(
-                &["budget", "trials"],
-                format!("{most} trials are fewer than the baseline and the confirmation need: {arithmetic}"),
-                format!("write trials = {trials} or more, or leave it out"),
-            ));
-        }
-        Ok(())
     }
 }
 

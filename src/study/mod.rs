@@ -1,5 +1,6 @@
 //! The study file: what is tuned, under which load, for which objective, and how long. Pure: text in, a study out.
 
+mod budget;
 mod change;
 mod check;
 mod choice;
@@ -12,6 +13,7 @@ mod objective;
 mod sections;
 mod time;
 
+pub use budget::{BASELINES, MIN_BLOCKS, least_budget, whole_minutes};
 pub use change::{Change, Changes, Version, changes};
 pub use check::Known;
 pub use choice::{Patience, PatienceRule, Warmup};

@@ -196,25 +196,6 @@ fn names_that_do_not_exist_are_told_with_those_that_do() {
 }
 
 #[test]
-fn a_budget_too_short_shows_the_arithmetic() {
-    let text = "format = 1\n[budget]\ntime = \"5m\"\n";
-    let study = Study::parse(text, "study.toml").unwrap();
-    let wrong = study
-        .check_budget(text, "study.toml", 30.0)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        wrong.contains("3 baselines + 1 candidate + 5 blocks of 3 = 19 trials"),
-        "{wrong}"
-    );
-    assert!(
-        wrong.contains("570 s") && wrong.contains("10m") && wrong.contains("study.toml:3:1"),
-        "{wrong}"
-    );
-    assert!(study.check_budget(text, "study.toml", 10.0).is_ok());
-}
-
-#[test]
 fn the_example_studies_are_read() {
     for (name, text) in [
         ("overnight", include_str!("../../examples/overnight.toml")),
@@ -223,9 +204,8 @@ fn the_example_studies_are_read() {
         ("write-heavy", include_str!("../../examples/write-heavy.toml")),
     ] {
         let study = Study::parse(text, name).unwrap_or_else(|error| panic!("{name}: {error}"));
-        study
-            .check_budget(text, name, study.expected_trial_seconds())
-            .unwrap();
+        study.check_budget(text, name).unwrap();
+        assert_eq!(study.budget_warning(), None, "{name}");
     }
 }
 

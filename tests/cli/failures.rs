@@ -200,3 +200,29 @@ fn a_wrong_command_line_of_the_load_stops_the_study_at_once() {
         "trials were burnt"
     );
 }
+
+#[test]
+fn a_study_whose_trials_take_longer_than_expected_says_that_no_time_was_left_for_a_candidate() {
+    // The rate never is level, so that each window is as long as it may be.
+    let bench = Bench::new("[load]\ntps = \"300 + 40 * second\"");
+    let study = Study {
+        trial: Study::default().trial.replace("max = \"1s\"", "max = \"10s\""),
+        strategy: "preset = \"random\"\nrule_of_thumb = false".to_owned(),
+        budget: "time = \"140s\"\npatience = false".to_owned(),
+        ..Study::default()
+    };
+    bench.write("study.toml", &study.text());
+    let run = bench.run(&["tune", "study.toml", "--shared-host"]);
+    assert_eq!(run.code, Some(4), "{}", run.text());
+    for words in [
+        "no time was left to measure a candidate",
+        "not the 10 s that were expected",
+        "run the same command again",
+    ] {
+        assert!(run.stdout.contains(words), "no {words:?} in {}", run.text());
+    }
+    assert!(!run.stdout.contains("better than the baseline"), "{}", run.text());
+    // Told before the first trial, too: such a budget suffices for short trials only.
+    let told = run.stderr.find("measures for up to 10s instead of 1s").unwrap();
+    assert!(told < run.stderr.find("trial 1").unwrap(), "{}", run.text());
+}

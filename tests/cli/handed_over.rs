@@ -5,12 +5,12 @@ use crate::nights::{purposes, tuned};
 use crate::study::Study;
 
 /// Twice as fast with the larger of two log buffers.
-const STEP: &str = "[load]\ntps = \"if(innodb_log_buffer_size > 16M, 600, 300)\"\n";
+pub(crate) const STEP: &str = "[load]\ntps = \"if(innodb_log_buffer_size > 16M, 600, 300)\"\n";
 
 /// The line of the larger one as it is handed over. Trials of the search write the number of bytes.
 const LINE: &str = "innodb_log_buffer_size = 32M\n";
 
-fn study() -> Study {
+pub(crate) fn study() -> Study {
     Study {
         space: "families = []\n\
                 [space.knob.innodb_log_buffer_size]\ntype = \"bytes\"\nmin = \"16M\"\nmax = \"32M\"\nunit = \"16M\""

@@ -5,6 +5,7 @@
 mod bad_input;
 mod bench;
 mod commands;
+mod conclusions;
 mod engine;
 mod failures;
 mod fakes;

@@ -133,7 +133,7 @@ fn whoever_reads_a_study_that_was_run_again_sees_that_its_failure_was_forgiven()
     let setup = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
     let alike = refused(CauseKind::BadValue, "x", "bad value");
     type Fail<'a> = &'a dyn Fn(&Job) -> Outcome;
-    let failures: [(VerdictKind, Fail<'_>); 4] = [
+    let failures: [(VerdictKind, Fail<'_>); 5] = [
         (VerdictKind::LoadSetup, &|_| Outcome::LoadFailed {
             cause: setup.clone(),
         }),
@@ -143,6 +143,13 @@ fn whoever_reads_a_study_that_was_run_again_sees_that_its_failure_was_forgiven()
             0 => measured(&[("tps", 500.0)]),
             _ => alike.clone(),
         }),
+        (
+            VerdictKind::BaselineFailed,
+            &|job| match (job.purpose, x_of(job)) {
+                (Purpose::Pair { .. }, 0) => crashed(),
+                (_, x) => measured(&[("tps", truth(x))]),
+            },
+        ),
     ];
     for (kind, fail) in failures {
         let mut bench = Bench::new();

@@ -51,7 +51,7 @@ fn outcome(seed: u64, number: u64, job: &Job) -> Outcome {
     let mut rng = rng(seed, number);
     let x = x_of(job);
     let mended = number > 9;
-    match seed % 9 {
+    match seed % 10 {
         1 if number == 1 => {
             return Outcome::LoadFailed {
                 cause: Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua"),
@@ -64,6 +64,7 @@ fn outcome(seed: u64, number: u64, job: &Job) -> Outcome {
         6 if job.purpose == Purpose::Final => return refused(CauseKind::BadValue, "x", "bad value"),
         7 if x == 3 && job.purpose.name() == "pair" => return host_fault(),
         8 if !mended && x != 0 => return host_fault(),
+        9 if x == 0 && number < 24 && job.purpose.name() == "pair" => return crashed(),
         _ => {}
     }
     if rng.random_bool(0.06) {

@@ -1,6 +1,7 @@
 //! Whole studies against a response of known shape, in milliseconds.
 
 mod bench;
+mod budget;
 mod endings;
 mod interruptions;
 mod stages;
