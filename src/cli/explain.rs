@@ -4,7 +4,7 @@ use super::open::OpenStudy;
 use super::{Global, output};
 use crate::error::{Error, Result};
 use crate::handover::sizes;
-use crate::plan::{Next, next, standing};
+use crate::plan::{Next, last_confirmed, next, standing};
 use crate::report::{Explained, explain, explain_json};
 
 /// Explains a trial, the recommended one where none is named.
@@ -14,8 +14,11 @@ pub(super) async fn run(global: &Global, trial: Option<u64>, study: Option<&str>
     let number = match trial {
         Some(number) => number,
         None => match next(&inputs, &study.facts) {
-            Next::Done(verdict) => verdict.best.map(|best| best.trial),
-            Next::Job(_) | Next::Wait => standing(&inputs, &study.facts).map(|standing| standing.trial),
+            Next::Done(verdict) => verdict.claim().best.as_ref().map(|best| best.trial),
+            Next::Job(_) | Next::Wait => last_confirmed(&inputs, &study.facts)
+                .and_then(|confirmed| confirmed.best)
+                .map(|best| best.trial)
+                .or_else(|| standing(&inputs, &study.facts).map(|standing| standing.trial)),
         }
         .ok_or_else(|| {
             Error::input("this study recommends no trial")

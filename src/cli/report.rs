@@ -4,7 +4,7 @@ use super::open::OpenStudy;
 use super::{Global, output};
 use crate::error::Result;
 use crate::handover::sizes;
-use crate::plan::{Facts, Next, next, run_noise, settled, standing};
+use crate::plan::{Facts, Next, last_confirmed, next, run_noise, settled, standing};
 use crate::report::{self, Conclusion, Input};
 use crate::strategy::TrialNumber;
 use crate::trial::PhaseTime;
@@ -15,16 +15,20 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
     let inputs = study.inputs();
     let conclusion = match next(&inputs, &study.facts) {
         Next::Done(verdict) => Conclusion::of(&verdict),
-        Next::Job(_) | Next::Wait => Conclusion::believed(standing(&inputs, &study.facts).as_ref()),
+        Next::Job(_) | Next::Wait => Conclusion::under_way(
+            last_confirmed(&inputs, &study.facts).as_ref(),
+            standing(&inputs, &study.facts).as_ref(),
+        ),
     };
     let phases = phases(&study, &study.facts).await?;
+    let facts = settled(&inputs, &study.facts);
     let view = report::view(&Input {
         study: &study.record.name,
         objective: inputs.objective,
-        facts: &settled(&inputs, &study.facts),
+        facts: &facts,
         phases: &phases,
         conclusion: &conclusion,
-        noise: run_noise(&inputs, &study.facts),
+        noise: run_noise(&inputs, &facts),
         sizes: &sizes(&study.frozen.space),
     });
     if global.json {

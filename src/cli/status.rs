@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::open::OpenStudy;
 use super::{Global, output};
 use crate::error::Result;
-use crate::plan::{Next, State, expected_left, next, standing};
+use crate::plan::{Next, State, expected_left, last_confirmed, next, settled, standing};
 use crate::setup::is_gone;
 use crate::stats::Interval;
 
@@ -28,6 +28,11 @@ struct Status {
     best_trial: Option<u64>,
     best: Option<f64>,
     ratio: Option<Interval>,
+    /// The trial whose configuration was confirmed last; none before one was.
+    confirmed_trial: Option<u64>,
+    confirmed_ratio: Option<Interval>,
+    /// Trials that the space of now does not hold.
+    left_out: usize,
     verdict: Option<String>,
 }
 
@@ -52,6 +57,7 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
         (None, None, true) => "unfinished",
     };
     let standing = standing(&inputs, facts);
+    let confirmed = last_confirmed(&inputs, facts);
     let status = Status {
         format: 1,
         study: study.record.name.clone(),
@@ -82,6 +88,12 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
             .as_ref()
             .filter(|standing| !standing.is_baseline)
             .and_then(|standing| standing.ratio),
+        confirmed_trial: confirmed
+            .as_ref()
+            .and_then(|confirmed| confirmed.best.as_ref())
+            .map(|best| best.trial),
+        confirmed_ratio: confirmed.as_ref().and_then(|confirmed| confirmed.gain),
+        left_out: settled(&inputs, facts).past.left_out.len(),
         verdict,
     };
     if global.json {
@@ -113,16 +125,35 @@ fn text(status: &Status) -> String {
     if let (Some(trial), Some(best)) = (status.best_trial, status.best) {
         let ratio = status.ratio.map_or_else(String::new, |ratio| {
             format!(
-                ", x {:.2} of the baseline ({:.0} % interval {:.2} to {:.2}, not confirmed yet)",
-                ratio.point,
-                100.0 * ratio.level,
-                ratio.low,
-                ratio.high
+                ", x {} of the baseline ({}{})",
+                point(&ratio),
+                ends(&ratio),
+                // What is confirmed is told by itself.
+                if status.confirmed_ratio.is_some() {
+                    ", as the search believes"
+                } else {
+                    ", not confirmed yet"
+                }
             )
         });
         lines.push(format!(
             "  best:   trial {trial}, {} {best:.1}{ratio}",
             status.metric
+        ));
+    }
+    if let (Some(trial), Some(ratio), None) =
+        (status.confirmed_trial, status.confirmed_ratio, &status.verdict)
+    {
+        lines.push(format!(
+            "  confirmed: trial {trial}, x {} of the baseline ({})",
+            point(&ratio),
+            ends(&ratio)
+        ));
+    }
+    if status.left_out > 0 {
+        lines.push(format!(
+            "  left out: {} trials that the space does not hold any more; `noctune report` tells why",
+            status.left_out
         ));
     }
     if let Some(verdict) = &status.verdict {
@@ -132,6 +163,19 @@ fn text(status: &Status) -> String {
         lines.push("  next:   run `noctune tune` with the same study file to go on".to_owned());
     }
     lines.join("\n")
+}
+
+fn point(ratio: &Interval) -> String {
+    format!("{:.2}", ratio.point)
+}
+
+fn ends(ratio: &Interval) -> String {
+    format!(
+        "{:.0} % interval {:.2} to {:.2}",
+        100.0 * ratio.level,
+        ratio.low,
+        ratio.high
+    )
 }
 
 fn minutes(seconds: f64) -> String {
@@ -166,6 +210,9 @@ mod tests {
                 high: 3.5,
                 level: 0.95,
             }),
+            confirmed_trial: None,
+            confirmed_ratio: None,
+            left_out: 0,
             verdict: None,
         };
         let told = text(&status);

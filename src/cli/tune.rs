@@ -10,7 +10,7 @@ use super::wire::{Parts, forgiven, trial_runner};
 use crate::error::{Error, Result};
 use crate::handover::{Recommendation, hand_over, hand_over_nothing};
 use crate::night::{Event, Night, now};
-use crate::plan::{Facts, Inputs, Settings, Verdict, standing};
+use crate::plan::{Facts, Inputs, Settings, Verdict, left_out};
 use crate::setup::{
     Frozen, Prepared, Resolved, StudyFolder, StudySource, check_host, is_gone, prepare, resolve_study,
     this_worker, write_atomically,
@@ -68,8 +68,7 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
 
 /// The study as the store knows it; none where it is new.
 async fn stored(global: &Global, folder: &StudyFolder, name: &str) -> Result<Option<(StudyRecord, Frozen)>> {
-    let local = global.store == "sqlite:";
-    if local && !folder.path().join(DATABASE).is_file() {
+    if store::is_in_study_folder(&global.store) && !folder.path().join(DATABASE).is_file() {
         return Ok(None);
     }
     let opened = store::open(&global.store, folder.path()).await?;
@@ -254,6 +253,12 @@ async fn night(
         max_trials: settings.max_trials,
         metric: objective.name().to_owned(),
     });
+    for left_out in left_out(&inputs, &facts) {
+        session.events.send(&Event::Warning {
+            text: left_out.to_string(),
+            next: Some("change [space] back to use them again".to_owned()),
+        });
+    }
     let mut runner = trial_runner(Parts {
         source: &source,
         frozen,
@@ -298,17 +303,21 @@ pub(super) fn ended(facts: &Facts) -> u64 {
     facts.jobs.iter().filter(|fact| fact.outcome().is_some()).count() as u64
 }
 
-/// Rewrites the recommendation by what is believed now. A failure is told; the night goes on.
+/// Rewrites the recommendation by what is confirmed, or believed, now. A failure is told; the night goes on.
 fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts) {
-    let written =
-        match standing(inputs, facts).and_then(|standing| Recommendation::of_standing(&standing, facts)) {
-            Some(best) => {
-                let metric = inputs.objective.name();
-                hand_over(&best, frozen, metric, ended(facts), &session.folder).map(|_| ())
-            }
-            None => hand_over_nothing(&session.folder),
-        };
-    if let Err(error) = written {
+    let metric = inputs.objective.name();
+    let written = match Recommendation::so_far(inputs, facts) {
+        Some(best) => hand_over(&best, frozen, metric, ended(facts), &session.folder),
+        None => Ok(false),
+    };
+    let current = written.and_then(|written| {
+        if written {
+            Ok(())
+        } else {
+            hand_over_nothing(&session.folder)
+        }
+    });
+    if let Err(error) = current {
         session.events.send(&Event::Warning {
             text: error.to_string(),
             next: None,

@@ -80,19 +80,9 @@ fn cache_drop(wanted: CachesDrop, shared_host: bool) -> CacheDrop {
 
 /// Up to which trial failures that ended the study are forgiven: all of them when the study had ended so and is run again.
 pub(super) fn forgiven(inputs: &Inputs<'_>, facts: &crate::plan::Facts) -> u64 {
-    use crate::plan::{Next, VerdictKind, next};
+    use crate::plan::{Next, next};
     match next(inputs, facts) {
-        Next::Done(verdict)
-            if matches!(
-                verdict.kind,
-                VerdictKind::HostProblem
-                    | VerdictKind::LoadSetup
-                    | VerdictKind::BaselineFailed
-                    | VerdictKind::EveryTrialFailed
-            ) =>
-        {
-            facts.jobs.last().map_or(0, |fact| fact.number)
-        }
+        Next::Done(verdict) if verdict.is_failure() => facts.jobs.last().map_or(0, |fact| fact.number),
         _ => 0,
     }
 }

@@ -7,7 +7,7 @@ use crate::mycnf::{
     Durability, Effect, Gain, Recommended, RecommendedLine, render, render_section, rollback,
 };
 use crate::night::now;
-use crate::plan::{Fact, Facts, Standing, Verdict, VerdictKind};
+use crate::plan::{Facts, Inputs, Standing, Verdict, VerdictKind, last_confirmed, standing};
 use crate::setup::{Frozen, StudyFolder, write_atomically};
 use crate::space::{Breach, Configuration, Domain, Space};
 
@@ -18,14 +18,18 @@ pub struct Recommendation {
     pub configuration: Configuration,
     /// Its gain.
     pub gain: Gain,
+    /// What else is to be said, a line each.
+    pub notes: Vec<String>,
 }
 
 impl Recommendation {
-    /// What a finished study recommends; none where it recommends the baseline.
+    /// What a finished study recommends: what it confirmed, also where it went on after that and ended otherwise. None where
+    /// it recommends the baseline.
     pub fn of_verdict(verdict: &Verdict) -> Option<Self> {
-        let best = verdict.best.as_ref()?;
-        let (blocks, burst) = (verdict.blocks, verdict.burst);
-        let gain = match (verdict.kind, verdict.gain) {
+        let claim = verdict.claim();
+        let best = claim.best.as_ref()?;
+        let (blocks, burst) = (claim.blocks, claim.burst);
+        let gain = match (claim.kind, claim.gain) {
             (VerdictKind::Confirmed, Some(ratio)) => Gain::Confirmed { ratio, blocks, burst },
             (VerdictKind::NotConfirmed, Some(ratio)) => Gain::NotConfirmed { ratio, blocks, burst },
             (VerdictKind::NoTime, None) => Gain::Untested,
@@ -35,20 +39,36 @@ impl Recommendation {
         Some(Self {
             configuration: best.configuration.clone(),
             gain,
+            notes: verdict
+                .since()
+                .map(str::to_owned)
+                .into_iter()
+                .chain(claim.detail.clone())
+                .collect(),
         })
     }
 
+    /// What a study recommends that is not over: the last confirmed result, before there is one what is believed best.
+    /// None where that is the baseline.
+    pub fn so_far(inputs: &Inputs<'_>, facts: &Facts) -> Option<Self> {
+        let Some(confirmed) = last_confirmed(inputs, facts) else {
+            return Self::of_standing(&standing(inputs, facts)?);
+        };
+        let mut recommended = Self::of_verdict(&confirmed)?;
+        recommended
+            .notes
+            .push("the study goes on; nothing better is confirmed so far".to_owned());
+        Some(recommended)
+    }
+
     /// What is believed best while the study runs; none where that is the baseline.
-    pub fn of_standing(standing: &Standing, facts: &Facts) -> Option<Self> {
-        if standing.is_baseline {
-            return None;
-        }
-        let fact: &Fact = facts.jobs.iter().find(|fact| fact.number == standing.trial)?;
-        Some(Self {
-            configuration: fact.configuration().clone(),
+    fn of_standing(standing: &Standing) -> Option<Self> {
+        (!standing.is_baseline).then(|| Self {
+            configuration: standing.configuration.clone(),
             gain: Gain::Believed {
                 ratio: standing.ratio.map(|ratio| ratio.point),
             },
+            notes: Vec::new(),
         })
     }
 }
@@ -153,6 +173,7 @@ pub fn hand_over(
         },
         metric: metric.to_owned(),
         gain: recommendation.gain,
+        notes: recommendation.notes.clone(),
         trials,
         date: now(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -171,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::host::Fingerprint;
-    use crate::plan::{Best, State};
+    use crate::plan::Best;
     use crate::space::{DurabilityRule, ResolveInputs, ServerFacts, embedded, resolve};
     use crate::stats::Interval;
 
@@ -228,6 +249,7 @@ mod tests {
             let recommended = Recommendation {
                 configuration: configuration.clone(),
                 gain,
+                notes: Vec::new(),
             };
             assert!(hand_over(&recommended, &frozen, "tps", 25, &folder).unwrap());
             for path in [folder.my_cnf(), folder.drop_in()] {
@@ -264,6 +286,7 @@ mod tests {
             metric: "tps".to_owned(),
             failures: Vec::new(),
             detail: None,
+            kept: None,
         }
     }
 
@@ -310,26 +333,41 @@ mod tests {
     }
 
     #[test]
+    fn an_end_that_confirms_nothing_hands_over_what_was_confirmed_before() {
+        let then = ratio(1.2, 1.5, 1.9);
+        for kind in [
+            VerdictKind::BaselineIsBest,
+            VerdictKind::NotConfirmed,
+            VerdictKind::NoTime,
+            VerdictKind::BestFailed,
+            VerdictKind::BreaksConstraint,
+            VerdictKind::FinalRefused,
+            VerdictKind::BaselineFailed,
+            VerdictKind::EveryTrialFailed,
+            VerdictKind::HostProblem,
+            VerdictKind::LoadSetup,
+        ] {
+            let mut end = verdict(kind, Some(ratio(0.8, 0.9, 1.0)));
+            end.kept = Some(Box::new(verdict(VerdictKind::Confirmed, Some(then))));
+            let recommended = Recommendation::of_verdict(&end).unwrap();
+            let expected = Gain::Confirmed {
+                ratio: then,
+                blocks: 5,
+                burst: None,
+            };
+            assert_eq!(recommended.gain, expected, "{kind:?}");
+            assert_eq!(recommended.notes.len(), 1, "{kind:?}: {:?}", recommended.notes);
+            let told = end.line();
+            assert!(
+                told.contains("x 1.500") && !told.contains("keep the baseline") || end.is_failure(),
+                "{told}"
+            );
+            assert_eq!(end.exit_code() == 0, !end.is_failure(), "{kind:?}");
+        }
+    }
+
+    #[test]
     fn what_is_believed_is_the_point_of_its_interval() {
-        let job = crate::plan::Job {
-            purpose: crate::plan::Purpose::Explore,
-            configuration: Configuration::new(),
-            length: crate::plan::Length {
-                warmup_cap: 1.0,
-                measure_min: 1.0,
-                measure_max: 1.0,
-            },
-            why: String::new(),
-            model: None,
-            host: None,
-        };
-        let facts = Facts {
-            jobs: vec![Fact {
-                number: 7,
-                job,
-                state: State::Open,
-            }],
-        };
         let standing = Standing {
             trial: 7,
             configuration: Configuration::new(),
@@ -337,7 +375,7 @@ mod tests {
             ratio: Some(ratio(1.1, 1.8, 3.5)),
             is_baseline: false,
         };
-        let recommended = Recommendation::of_standing(&standing, &facts).unwrap();
+        let recommended = Recommendation::of_standing(&standing).unwrap();
         assert_eq!(recommended.gain, Gain::Believed { ratio: Some(1.8) });
     }
 }

@@ -93,6 +93,8 @@ pub struct Recommended {
     pub metric: String,
     /// The gain.
     pub gain: Gain,
+    /// What else is to be said of it, a line each.
+    pub notes: Vec<String>,
     /// Number of trials that ended.
     pub trials: u64,
     /// When it is written (UTC).
@@ -147,7 +149,7 @@ fn header(out: &mut String, recommended: &Recommended) {
         metric,
         ..
     } = recommended;
-    for line in [
+    let mut lines = vec![
         "my.cnf by Noctune: only the settings that differ from the baseline.".to_owned(),
         "As a drop-in, name it zz-noctune.cnf: the last setting in file order counts.".to_owned(),
         String::new(),
@@ -156,12 +158,19 @@ fn header(out: &mut String, recommended: &Recommended) {
         format!("workload:    {workload}"),
         format!("durability:  {}: {}", durability.class, durability.can_be_lost),
         format!("gain:        {}", gain(&recommended.gain, metric)),
-        format!("trials:      {}", recommended.trials),
-        format!(
-            "written:     {} by noctune {}",
-            recommended.date, recommended.version
-        ),
-    ] {
+    ];
+    lines.extend(
+        recommended
+            .notes
+            .iter()
+            .map(|note| format!("note:        {note}")),
+    );
+    lines.push(format!("trials:      {}", recommended.trials));
+    lines.push(format!(
+        "written:     {} by noctune {}",
+        recommended.date, recommended.version
+    ));
+    for line in lines {
         comment(out, &line);
     }
 }

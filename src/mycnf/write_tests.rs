@@ -39,6 +39,7 @@ fn recommended(lines: Vec<RecommendedLine>) -> Recommended {
             blocks: 5,
             burst: None,
         },
+        notes: Vec::new(),
         trials: 25,
         date: UtcMillis(0),
         version: "0.1.0".to_owned(),

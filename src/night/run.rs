@@ -85,7 +85,9 @@ impl Night<'_> {
                 .reclaim(self.study, &open, &self.worker, LEASE, dead)
                 .await?;
             if let Some(claim) = claim {
-                return Ok(Step::Run(claim, open.job));
+                // The space may have changed since it was begun.
+                let (facts, _) = self.store.facts(self.study).await?;
+                return Ok(Step::Run(claim, plan::taken_over(self.inputs, &facts, open.job)));
             }
         }
         let (facts, version) = self.store.facts(self.study).await?;

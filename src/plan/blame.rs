@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::present::present;
 use super::{Arm, Fact, Facts, Inputs, Purpose, State};
 use crate::space::Configuration;
 use crate::trial::{Cause, Outcome};
@@ -79,18 +80,19 @@ fn is_baseline_run(inputs: &Inputs<'_>, fact: &Fact) -> bool {
         || fact.job.configuration == *inputs.baseline
 }
 
-/// The facts as the plan judges them: faults of the host that a configuration is to blame for are its own failures.
+/// The facts as the plan judges them: in the space of now, and faults of the host that a configuration is to blame for are
+/// its own failures.
 pub fn settled<'a>(inputs: &Inputs<'_>, facts: &'a Facts) -> Cow<'a, Facts> {
-    let blamed: Vec<_> = streaks(inputs, &facts.jobs)
+    let mut settled = present(inputs, facts);
+    let blamed: Vec<_> = streaks(inputs, &settled.jobs)
         .iter()
         .filter(|streak| streak.is_blamed())
         .flat_map(|streak| streak.faults.iter().map(|fact| fact.number))
         .collect();
     if blamed.is_empty() {
-        return Cow::Borrowed(facts);
+        return settled;
     }
-    let mut settled = facts.clone();
-    for fact in &mut settled.jobs {
+    for fact in &mut settled.to_mut().jobs {
         if blamed.contains(&fact.number)
             && let State::Ended { outcome, .. } = &mut fact.state
             && let Outcome::HostFault { cause } = outcome
@@ -107,5 +109,5 @@ pub fn settled<'a>(inputs: &Inputs<'_>, facts: &'a Facts) -> Cow<'a, Facts> {
             };
         }
     }
-    Cow::Owned(settled)
+    settled
 }

@@ -1,7 +1,10 @@
 //! The confirmation: blocks of one run of each arm, on fresh resets, used for nothing else.
 
+use std::collections::BTreeMap;
+
 use super::design::Design;
 use super::observe::{is_hidden, mean_metrics, searched};
+use super::present::as_of_now;
 use super::{Arm, Burst, Fact, Facts, Inputs, Job, Purpose, State};
 use crate::space::Configuration;
 use crate::stats::{Interval, ratio_interval};
@@ -46,28 +49,77 @@ pub(super) fn is_baseline(inputs: &Inputs<'_>, facts: &Facts, configuration: &Co
 /// A confirmation with what its runs said so far.
 pub(super) struct Stand<'a> {
     pub(super) design: Design,
-    runs: Vec<(u32, Arm, &'a Fact)>,
-    /// Whether it is to be followed: not when it ended and the budget has grown since.
+    runs: Vec<Run<'a>>,
+    /// Whether it is to be followed: not when it ended and the budget has grown since, nor when the space of now does not
+    /// hold its arms.
     current: bool,
+    /// Whether the space of now holds the best.
+    holds: bool,
+}
+
+/// A run of a confirmation: its block and arm.
+type Run<'a> = (u32, Arm, &'a Fact);
+
+/// The confirmations that were begun, by their first block, each with its design and its runs in trial order. One that ended
+/// early leaves the numbers of its last blocks to the next, whose first block is greater all the same.
+fn confirmations(facts: &Facts) -> BTreeMap<u32, (Design, Vec<Run<'_>>)> {
+    let mut all: BTreeMap<u32, (Design, Vec<Run<'_>>)> = BTreeMap::new();
+    for fact in &facts.jobs {
+        let Purpose::Pair { block, arm } = fact.job.purpose else {
+            continue;
+        };
+        let Some(design) = fact
+            .job
+            .model
+            .clone()
+            .and_then(|model| serde_json::from_value::<Design>(model).ok())
+        else {
+            continue;
+        };
+        let (_, runs) = all
+            .entry(design.first_block)
+            .or_insert_with(|| (design, Vec::new()));
+        runs.push((block, arm, fact));
+    }
+    all
 }
 
 impl<'a> Stand<'a> {
     /// The newest confirmation; none before the first.
     pub(super) fn of(inputs: &Inputs<'_>, facts: &'a Facts) -> Option<Self> {
-        let pairs = || {
-            facts.jobs.iter().filter_map(|fact| match fact.job.purpose {
-                Purpose::Pair { block, arm } => Some((block, arm, fact)),
-                _ => None,
-            })
-        };
-        let (_, _, last) = pairs().next_back()?;
-        let design: Design = serde_json::from_value(last.job.model.clone()?).ok()?;
-        let blocks = design.numbers();
-        let runs = pairs().filter(|(block, _, _)| blocks.contains(block)).collect();
+        Self::all(inputs, facts).pop()
+    }
+
+    /// Every confirmation that was begun, the oldest first: of settled facts.
+    pub(super) fn all(inputs: &Inputs<'_>, facts: &'a Facts) -> Vec<Self> {
+        confirmations(facts)
+            .into_values()
+            .map(|(design, runs)| Self::made(inputs, facts, design, runs))
+            .collect()
+    }
+
+    fn made(inputs: &Inputs<'_>, facts: &'a Facts, mut design: Design, runs: Vec<Run<'a>>) -> Self {
+        // What the trial was asked for tells whether the space permits the best: the server may have rounded what it ran.
+        let mut holds = !facts.past.left_out.contains_key(&design.trial);
+        let mut holds_all = holds;
+        for (arm, configuration) in &mut design.arms {
+            let now = match arm {
+                Arm::Baseline => Ok(inputs.baseline.clone()),
+                _ => as_of_now(inputs, &facts.past.gone, configuration),
+            };
+            match now {
+                Ok(now) => *configuration = now,
+                Err(_) => {
+                    holds_all = false;
+                    holds &= *arm != Arm::Best;
+                }
+            }
+        }
         let mut stand = Self {
             design,
             runs,
             current: true,
+            holds,
         };
         let settings = inputs.settings;
         let more_trials = match (settings.max_trials, stand.design.max_trials) {
@@ -77,8 +129,8 @@ impl<'a> Stand<'a> {
         };
         let grown = settings.budget_seconds > stand.design.budget_seconds || more_trials;
         let over = stand.best_failure().is_some() || stand.is_complete();
-        stand.current = !(over && grown);
-        Some(stand)
+        stand.current = if over { holds && !grown } else { holds_all };
+        stand
     }
 
     /// A confirmation before its first run.
@@ -87,7 +139,13 @@ impl<'a> Stand<'a> {
             design,
             runs: Vec::new(),
             current: true,
+            holds: true,
         }
+    }
+
+    /// Whether the space of now holds the best.
+    pub(super) fn holds(&self) -> bool {
+        self.holds
     }
 
     pub(super) fn is_current(&self) -> bool {

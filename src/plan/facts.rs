@@ -1,7 +1,9 @@
 //! The stored facts of a study, as the plan reads them.
 
+use std::collections::BTreeMap;
+
 use super::Job;
-use crate::space::Configuration;
+use crate::space::{Configuration, Value};
 use crate::strategy::TrialNumber;
 use crate::trial::{Outcome, Warning};
 use crate::units::UtcMillis;
@@ -11,6 +13,17 @@ use crate::units::UtcMillis;
 pub struct Facts {
     /// Jobs in the order of their numbers.
     pub jobs: Vec<Fact>,
+    /// What the space of now makes of them: empty as stored, filled by [`super::settled`].
+    pub past: Past,
+}
+
+/// What the space of now makes of trials that ran in an earlier one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Past {
+    /// Trials of the search that are left out, and why.
+    pub left_out: BTreeMap<TrialNumber, String>,
+    /// The baseline's values of knobs that left the space, as asked for and as read back.
+    pub gone: BTreeMap<String, Vec<Value>>,
 }
 
 /// One job with what came of it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Facts;
-use super::observe::{cause, searched};
+use super::observe::{cause, searched_in};
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase};
 
@@ -24,7 +24,7 @@ pub struct FailureGroup {
 /// serve the load's rate is none.
 pub fn failures(facts: &Facts) -> Vec<FailureGroup> {
     group(
-        searched(facts)
+        searched_in(&facts.jobs)
             .filter(|(_, outcome)| outcome.is_candidate_failure() && !outcome.is_censored())
             .map(|(f, o)| (f.number, o)),
     )

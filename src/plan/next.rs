@@ -5,11 +5,13 @@ use super::budget::{self, BASELINES};
 use super::confirm::{Stand, is_baseline};
 use super::design::Design;
 use super::ending::{baseline_failed, confirmation_failed, forgiven, hopeless, host_problem, measured};
+use super::kept::{Kept, Start, start_job, start_with};
 use super::no_time::{Missing, no_time};
-use super::observe::{View, is_hidden, known_keys, searched};
+use super::observe::{View, known_keys, searched};
 use super::patience::is_out_of_patience;
+use super::present::as_of_now;
 use super::verdict::{Best, Verdict, VerdictKind};
-use super::{Facts, Inputs, Job, Length, Purpose, State};
+use super::{Facts, Inputs, Job, Purpose, State};
 use crate::space::Configuration;
 use crate::strategy::{Proposal, ProposalPurpose, Recommendation, TrialNumber};
 
@@ -33,6 +35,28 @@ pub enum Next {
 /// pending. The stages follow one another: baseline, start, search, confirmation in blocks, start of the final my.cnf.
 pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
     let facts = &*settled(inputs, facts);
+    match stage(inputs, facts) {
+        Next::Done(verdict) => end(inputs, facts, verdict),
+        next => next,
+    }
+}
+
+/// The end of a study: what it confirmed before stays its claim, where the end itself confirms nothing.
+fn end(inputs: &Inputs<'_>, facts: &Facts, verdict: Verdict) -> Next {
+    if verdict.confirmed() {
+        return Next::Done(verdict);
+    }
+    let Some(kept) = Kept::of(inputs, facts) else {
+        return Next::Done(verdict);
+    };
+    match &kept.verdict.best {
+        // The search went on before the server was started with it.
+        Some(best) if !kept.started && !verdict.is_failure() => Next::Job(start_job(&best.configuration)),
+        _ => Next::Done(verdict.keeping(kept.verdict)),
+    }
+}
+
+fn stage(inputs: &Inputs<'_>, facts: &Facts) -> Next {
     let forgiven = forgiven(inputs, facts);
     if let Some((kind, number, problem)) = host_problem(inputs, &facts.jobs, forgiven) {
         return done(inputs, facts, kind, format!("trial {number}: {problem}"));
@@ -145,6 +169,11 @@ fn baseline(inputs: &Inputs<'_>, facts: &Facts, forgiven: TrialNumber) -> Option
 /// The first of the rule of thumb and the user's candidates that has not run yet.
 fn start(inputs: &Inputs<'_>, facts: &Facts) -> Option<Job> {
     let known = known_keys(facts);
+    // Known trials are told as configurations of the space of now.
+    let is_known = |configuration: &Configuration| {
+        let now = as_of_now(inputs, &facts.past.gone, configuration);
+        known.contains(&configuration.key()) || now.is_ok_and(|now| known.contains(&now.key()))
+    };
     let rule = inputs
         .rule_of_thumb
         .map(|rule| (rule, "the rule of thumb of the machine class".to_owned()));
@@ -155,7 +184,7 @@ fn start(inputs: &Inputs<'_>, facts: &Facts) -> Option<Job> {
         .map(|(i, c)| (c, format!("your candidate {}", i + 1)));
     rule.into_iter()
         .chain(own)
-        .find(|(configuration, _)| !known.contains(&configuration.key()))
+        .find(|(configuration, _)| !is_known(configuration))
         .map(|(configuration, why)| search_job(inputs, Purpose::Start, configuration.clone(), why))
 }
 
@@ -308,15 +337,9 @@ fn final_start(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
     let Some(best) = &verdict.best else {
         return Next::Done(verdict);
     };
-    let tried = facts
-        .jobs
-        .iter()
-        .filter(|fact| fact.job.purpose == Purpose::Final && fact.number > stand.last_number())
-        .filter_map(|fact| Some((fact.number, fact.outcome()?)))
-        .find(|(_, outcome)| !is_hidden(outcome));
-    match tried {
-        Some((_, outcome)) if outcome.measurement().is_some() => Next::Done(verdict),
-        Some((number, outcome)) => {
+    match start_with(facts, &best.configuration, stand.last_number()) {
+        Start::Told(_, outcome) if outcome.measurement().is_some() => Next::Done(verdict),
+        Start::Told(number, outcome) => {
             verdict.kind = VerdictKind::FinalRefused;
             verdict.best = None;
             verdict.detail = Some(format!(
@@ -325,17 +348,6 @@ fn final_start(inputs: &Inputs<'_>, facts: &Facts, stand: &Stand<'_>) -> Next {
             ));
             Next::Done(verdict)
         }
-        None => Next::Job(Job {
-            purpose: Purpose::Final,
-            configuration: best.configuration.clone(),
-            length: Length {
-                warmup_cap: 0.0,
-                measure_min: 0.0,
-                measure_max: 0.0,
-            },
-            why: "the server's start with the final my.cnf".to_owned(),
-            model: None,
-            host: None,
-        }),
+        Start::Prevented(..) | Start::NotTried => Next::Job(start_job(&best.configuration)),
     }
 }

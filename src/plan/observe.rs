@@ -33,12 +33,12 @@ pub(super) fn is_search(purpose: Purpose) -> bool {
     )
 }
 
-/// Ended trials of the search that say something, in trial order.
+/// Ended trials of the search that say something, in trial order; without those that the space of now does not hold.
 pub(super) fn searched(facts: &Facts) -> impl Iterator<Item = (&Fact, &Outcome)> {
-    searched_in(&facts.jobs)
+    searched_in(&facts.jobs).filter(|(fact, _)| !facts.past.left_out.contains_key(&fact.number))
 }
 
-/// [`searched`], of some of the jobs.
+/// Ended trials of the search among the jobs, whether the space of now holds them or not.
 pub(super) fn searched_in(jobs: &[Fact]) -> impl Iterator<Item = (&Fact, &Outcome)> {
     jobs.iter()
         .filter(|fact| is_search(fact.job.purpose))
@@ -69,14 +69,14 @@ pub(super) fn mean_metrics<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> M
 }
 
 /// What the strategy sees of the facts: baseline, start, explore and repeat trials with what came of them. Host faults
-/// are hidden, and so are confirmation runs; a configuration that failed in its confirmation counts as failed. Knobs
-/// that joined the space later have the baseline's value, which is what those trials ran with.
+/// are hidden, and so are confirmation runs; a configuration that failed in its confirmation counts as failed. Of settled
+/// facts, each is a configuration of the space of now.
 pub fn observations(inputs: &Inputs<'_>, facts: &Facts) -> Vec<Observation> {
     let baseline = baseline_metrics(facts);
     let failed = failed_in_confirmation(facts);
     searched(facts)
         .filter_map(|(fact, outcome)| {
-            let configuration = complete(inputs, fact.configuration());
+            let configuration = fact.configuration().clone();
             let seen = if failed.contains(&configuration.key()) {
                 Seen::Failed
             } else if let Some(measurement) = outcome.measurement() {
@@ -105,6 +105,7 @@ pub(super) fn pending(facts: &Facts) -> Vec<Configuration> {
         .jobs
         .iter()
         .filter(|fact| fact.outcome().is_none() && is_search(fact.job.purpose))
+        .filter(|fact| !facts.past.left_out.contains_key(&fact.number))
         .map(|fact| fact.job.configuration.clone())
         .collect()
 }
@@ -140,21 +141,6 @@ fn failed_in_confirmation(facts: &Facts) -> BTreeSet<String> {
         })
         .map(|fact| fact.job.configuration.key())
         .collect()
-}
-
-/// The configuration with the baseline's values for active knobs that it has no value of: knobs that joined the space
-/// after the trial, which therefore ran as in the baseline.
-fn complete(inputs: &Inputs<'_>, configuration: &Configuration) -> Configuration {
-    let mut complete = configuration.clone();
-    for (index, knob) in inputs.space.knobs().iter().enumerate() {
-        if complete.get(&knob.name).is_none()
-            && let Some(value) = inputs.baseline.get(&knob.name)
-            && inputs.space.is_active(index, &complete)
-        {
-            complete.set(knob.name.clone(), value.clone());
-        }
-    }
-    complete
 }
 
 /// What a strategy is asked with.

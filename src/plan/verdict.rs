@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::confirm::Stand;
 use super::failure::{FailureGroup, failure_table, failures};
+use super::kept::since;
 use super::noise::{RunNoise, run_noise};
 use super::{Arm, Burst, Facts, Inputs};
 use crate::space::Configuration;
@@ -81,6 +82,8 @@ pub struct Verdict {
     pub failures: Vec<FailureGroup>,
     /// What else is to be said, e.g. why the host cannot run trials.
     pub detail: Option<String>,
+    /// What was confirmed before the search went on: it stays the claim where this end confirms nothing.
+    pub kept: Option<Box<Verdict>>,
 }
 
 impl Verdict {
@@ -99,7 +102,32 @@ impl Verdict {
             metric: inputs.objective.name().to_owned(),
             failures: failures(facts),
             detail,
+            kept: None,
         }
+    }
+
+    /// This end, with what was confirmed before.
+    pub(super) fn keeping(self, confirmed: Self) -> Self {
+        Self {
+            kept: Some(Box::new(confirmed)),
+            ..self
+        }
+    }
+
+    /// What is handed over and claimed: what was confirmed before, where this end confirms nothing, else this.
+    pub fn claim(&self) -> &Self {
+        self.kept.as_deref().unwrap_or(self)
+    }
+
+    /// Whether the study could not go on.
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self.kind,
+            VerdictKind::BaselineFailed
+                | VerdictKind::EveryTrialFailed
+                | VerdictKind::HostProblem
+                | VerdictKind::LoadSetup
+        )
     }
 
     /// The verdict of a confirmation as far as it went.
@@ -147,12 +175,18 @@ impl Verdict {
 
     /// Whether a gain is claimed: the low end of its interval lies above the threshold.
     pub fn confirmed(&self) -> bool {
-        self.kind == VerdictKind::Confirmed
+        self.claim().kind == VerdictKind::Confirmed
+    }
+
+    /// What is to be said of a result that was confirmed before the search went on; none where this end made its own claim.
+    pub fn since(&self) -> Option<&'static str> {
+        self.kept.is_some().then(|| since(self.kind))
     }
 
     /// The process's exit code (interface: "Exit codes").
     pub fn exit_code(&self) -> u8 {
         match self.kind {
+            _ if self.confirmed() && !self.is_failure() => 0,
             VerdictKind::Confirmed => 0,
             VerdictKind::NotConfirmed
             | VerdictKind::BaselineIsBest
@@ -168,6 +202,19 @@ impl Verdict {
 
     /// The verdict in one line.
     pub fn line(&self) -> String {
+        match (&self.kept, self.is_failure()) {
+            (None, _) => self.own_line(),
+            (Some(kept), false) => format!("{}; {}", kept.own_line(), since(self.kind)),
+            (Some(kept), true) => format!(
+                "{}; what was confirmed before is kept: {}",
+                self.own_line(),
+                kept.own_line()
+            ),
+        }
+    }
+
+    /// This end by itself.
+    fn own_line(&self) -> String {
         let gain = || {
             self.gain
                 .map_or_else(|| "no interval".to_owned(), |gain| ratio_words(&gain))
@@ -221,6 +268,27 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// What else is to be said, of this end and of what was confirmed before; one line each. Where this end has a
+    /// confirmation of its own that confirmed nothing, what it saw.
+    pub fn details(&self) -> Vec<String> {
+        let Some(kept) = &self.kept else {
+            return self.detail.iter().cloned().collect();
+        };
+        let seen = self.gain.map(|gain| {
+            format!(
+                "the last confirmation saw {} in {} blocks",
+                ratio_words(&gain),
+                self.blocks
+            )
+        });
+        seen.into_iter()
+            .chain(self.detail.clone())
+            .chain(kept.detail.clone())
+            .collect()
+    }
+}
+
 /// A ratio with its interval; says so where it shows no difference.
 fn ratio_words(ratio: &Interval) -> String {
     let null = if ratio.low <= 1.0 && ratio.high >= 1.0 {
@@ -241,20 +309,21 @@ impl fmt::Display for Verdict {
     /// The verdict in several lines, for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.line())?;
-        if let Some(detail) = &self.detail {
+        for detail in self.details() {
             write!(f, "\n  {detail}")?;
         }
-        match (&self.gain_over_rule, &self.rule_note) {
+        let claim = self.claim();
+        match (&claim.gain_over_rule, &claim.rule_note) {
             (Some(ratio), _) => write!(f, "\n  against the rule of thumb: {}", ratio_words(ratio))?,
             (None, Some(note)) => write!(f, "\n  against the rule of thumb: {note}")?,
             (None, None) => {}
         }
-        if let Some(ratio) = &self.gain_over_rule
+        if let Some(ratio) = &claim.gain_over_rule
             && ratio.high < 1.0
         {
             write!(f, " - the rule of thumb did better")?;
         }
-        if self.gain.is_some() && self.gain_over_rule.is_some() {
+        if claim.gain.is_some() && claim.gain_over_rule.is_some() {
             write!(f, "\n  {EACH_BY_ITSELF}")?;
         }
         if let Some(noise) = &self.run_noise {
@@ -264,7 +333,7 @@ impl fmt::Display for Verdict {
                 100.0 * noise.cv,
                 noise.df
             )?;
-            if let Some(resolution) = self.resolution {
+            if let Some(resolution) = claim.resolution {
                 write!(
                     f,
                     "; these blocks were expected to tell a gain of {:.1} %",

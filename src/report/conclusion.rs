@@ -23,29 +23,45 @@ pub struct Conclusion {
 impl Conclusion {
     /// Of a study that has ended.
     pub fn of(verdict: &Verdict) -> Self {
+        let claim = verdict.claim();
         let mut text = verdict.line();
-        if let Some(detail) = &verdict.detail {
+        for detail in verdict.details() {
             text.push_str(&format!("\n{detail}"));
         }
-        if let Some(note) = &verdict.rule_note {
+        if let Some(note) = &claim.rule_note {
             text.push_str(&format!("\nagainst the rule of thumb: {note}"));
         }
-        if verdict.gain.is_some() && verdict.gain_over_rule.is_some() {
+        if claim.gain.is_some() && claim.gain_over_rule.is_some() {
             text.push_str(&format!("\n{EACH_BY_ITSELF}"));
         }
-        if let Some(resolution) = verdict.resolution.filter(|resolution| resolution.is_finite()) {
+        if let Some(resolution) = claim.resolution.filter(|resolution| resolution.is_finite()) {
             text.push_str(&format!(
                 "\nthe {} blocks were expected to tell a gain of {}",
-                verdict.blocks,
+                claim.blocks,
                 percent(resolution)
             ));
         }
         Self {
             text,
-            over_baseline: verdict.gain,
-            over_rule_of_thumb: verdict.gain_over_rule,
-            burst: verdict.burst,
-            best: verdict.best.as_ref().map(|best| best.trial),
+            over_baseline: claim.gain,
+            over_rule_of_thumb: claim.gain_over_rule,
+            burst: claim.burst,
+            best: claim.best.as_ref().map(|best| best.trial),
+        }
+    }
+
+    /// Of a study that is under way: what it has confirmed so far, and what is believed, called so.
+    pub fn under_way(confirmed: Option<&Verdict>, standing: Option<&Standing>) -> Self {
+        let believed = Self::believed(standing);
+        match confirmed {
+            Some(confirmed) => {
+                let confirmed = Self::of(confirmed);
+                Self {
+                    text: format!("{}\nthe study goes on: {}", confirmed.text, believed.text),
+                    ..confirmed
+                }
+            }
+            None => believed,
         }
     }
 

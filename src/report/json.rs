@@ -52,6 +52,7 @@ pub fn json(view: &View) -> Json {
             "debt_share": finite(row.debt_share),
             "configuration": row.configuration,
         })).collect::<Vec<_>>(),
+        "left_out": view.left_out,
         "failures": view.failures,
         "phases": view.phases.iter().map(|row| json!({
             "phase": row.phase,

@@ -96,6 +96,7 @@ fn study() -> Facts {
             fact(8, pair(1, Arm::Best), 512, Some(measured(200.0))),
             fact(9, pair(2, Arm::Best), 512, None),
         ],
+        ..Facts::default()
     }
 }
 

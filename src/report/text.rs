@@ -17,6 +17,7 @@ pub fn text(view: &View) -> String {
         changes(view),
         confirmation(view),
         best(view),
+        left_out(view),
         failures(view),
         time(view),
         warnings(view),
@@ -184,6 +185,17 @@ fn best(view: &View) -> Option<String> {
     Some(format!(
         "Best configurations of the search (one run each says little; only the confirmation is proof)\n{table}{rest}"
     ))
+}
+
+fn left_out(view: &View) -> Option<String> {
+    if view.left_out.is_empty() {
+        return None;
+    }
+    let mut out = "Left out since the space changed\n".to_owned();
+    for group in &view.left_out {
+        out.push_str(&format!("  {group}\n"));
+    }
+    Some(out)
 }
 
 fn failures(view: &View) -> Option<String> {

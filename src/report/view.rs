@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Conclusion;
-use crate::plan::{Arm, Fact, Facts, FailureGroup, Purpose, RunNoise, State, failures};
+use crate::plan::{Arm, Fact, Facts, FailureGroup, LeftOut, Purpose, RunNoise, State, failures};
 use crate::space::{Configuration, Value};
 use crate::strategy::{Goal, TrialNumber};
 use crate::study::Objective;
@@ -17,7 +17,7 @@ pub struct Input<'a> {
     pub study: &'a str,
     /// What is optimised.
     pub objective: &'a Objective,
-    /// The stored facts.
+    /// The stored facts, settled.
     pub facts: &'a Facts,
     /// Phase times of ended trials.
     pub phases: &'a [(TrialNumber, Vec<PhaseTime>)],
@@ -127,6 +127,8 @@ pub struct View {
     pub configurations: Vec<ConfigurationRow>,
     /// Mean of the baseline outside the confirmation; none before it was measured.
     pub baseline: Option<f64>,
+    /// Trials that the space of now does not hold, by cause.
+    pub left_out: Vec<LeftOut>,
     /// Failures of candidates by cause, most frequent first.
     pub failures: Vec<FailureGroup>,
     /// Phases in order.
@@ -175,6 +177,7 @@ pub fn view(input: &Input<'_>) -> View {
         }),
         configurations,
         baseline,
+        left_out: facts.left_out(),
         failures: failures(facts),
         phases: phases(input.phases),
         overhead: overhead(facts, input.phases),
@@ -238,7 +241,9 @@ fn counts(facts: &Facts) -> Counts {
 fn configurations(facts: &Facts, objective: &Objective) -> (Vec<ConfigurationRow>, Option<f64>) {
     let mut groups: BTreeMap<String, Vec<(&Fact, &Measurement, f64)>> = BTreeMap::new();
     for fact in &facts.jobs {
-        if matches!(fact.job.purpose, Purpose::Pair { .. } | Purpose::Final) {
+        if matches!(fact.job.purpose, Purpose::Pair { .. } | Purpose::Final)
+            || facts.past.left_out.contains_key(&fact.number)
+        {
             continue;
         }
         if let Some((measurement, value)) = measured(fact, objective) {

@@ -172,7 +172,13 @@ impl Store for MemoryStore {
                 .zip(&study.jobs)
                 .map(|(number, entry)| entry.fact(number))
                 .collect();
-            Ok((Facts { jobs }, study.version()))
+            Ok((
+                Facts {
+                    jobs,
+                    ..Facts::default()
+                },
+                study.version(),
+            ))
         })
     }
 

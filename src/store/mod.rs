@@ -12,7 +12,7 @@ mod sqlite;
 
 pub use contract::{Claim, Claimed, Delivery, OpenJob, Store, StoreError, StudyRecord, WorkerId};
 pub use memory::MemoryStore;
-pub use open::{DATABASE, Opened, open, open_read_only};
+pub use open::{DATABASE, Opened, is_in_study_folder, open, open_read_only};
 pub use spool::{Flushed, Spool};
 pub use sqlite::{Patience, SqliteStore};
 

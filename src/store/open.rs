@@ -31,6 +31,11 @@ impl fmt::Debug for Opened {
     }
 }
 
+/// Whether `url` is the database in a study's own folder, so that each folder has a store of its own.
+pub fn is_in_study_folder(url: &str) -> bool {
+    matches!(url, "sqlite:" | "sqlite://")
+}
+
 /// Opens the store of `url` for reading and writing, creating what is missing: `sqlite:` is the database in `study_folder`,
 /// `sqlite:/path` (or `sqlite:///path`) another file.
 ///
@@ -125,6 +130,8 @@ mod tests {
 
     #[test]
     fn a_bare_scheme_is_the_database_in_the_study_folder() {
+        assert!(is_in_study_folder("sqlite:") && is_in_study_folder("sqlite://"));
+        assert!(!is_in_study_folder("sqlite:/var/x.db") && !is_in_study_folder("sqlite:x.db"));
         assert_eq!(path("sqlite:").unwrap(), Path::new("results/oltp/noctune.db"));
         assert_eq!(path("sqlite://").unwrap(), Path::new("results/oltp/noctune.db"));
     }

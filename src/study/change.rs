@@ -194,7 +194,7 @@ fn space_changes(old: &Space, new: &Space, list: &mut Vec<Change>) {
         match new.knob(&knob.name) {
             None => push(
                 format!(
-                    "{} was taken out; earlier trials are kept with the value they ran with",
+                    "{} was taken out; earlier trials with the baseline's value of it stay valid, others are left out",
                     knob.name
                 ),
                 true,
@@ -217,7 +217,8 @@ fn space_changes(old: &Space, new: &Space, list: &mut Vec<Change>) {
     }
     if old.constraints() != new.constraints() {
         push(
-            "the constraints are others; earlier trials stay valid".to_owned(),
+            "the constraints are others; earlier trials that keep them stay valid, others are left out"
+                .to_owned(),
             true,
         );
     }
@@ -234,14 +235,16 @@ fn knob_change(old: &Knob, new: &Knob) -> (String, bool) {
         return ("it is of another type".to_owned(), false);
     }
     let what = match (&old.domain, &new.domain) {
-        (a, b) if a == b => "its condition or its default changed; earlier trials stay valid".to_owned(),
+        (a, b) if a == b => {
+            "its condition, its default or its fixed value changed; earlier trials that it permits stay valid"
+                .to_owned()
+        }
         (Domain::Enum { values: a }, Domain::Enum { values: b }) => {
             let missing = a.iter().filter(|value| !b.contains(value)).count();
             match (missing, a.len() == b.len()) {
                 (0, true) => "its choices are in another order; earlier trials stay valid".to_owned(),
                 (0, false) => "it has more choices; earlier trials stay valid".to_owned(),
-                _ => "it lost choices; earlier trials with them stay valid, they are not proposed again"
-                    .to_owned(),
+                _ => "it lost choices; earlier trials with them are left out".to_owned(),
             }
         }
         (Domain::Int { min: a, max: b, .. }, Domain::Int { min: c, max: d, .. }) => bounds(a, b, c, d),
@@ -262,10 +265,10 @@ fn writes_alike(old: &Writes, new: &Writes) -> bool {
 }
 
 fn bounds<T: PartialOrd + fmt::Display>(old_min: &T, old_max: &T, min: &T, max: &T) -> String {
-    let how = if min <= old_min && max >= old_max {
-        "wider"
+    let (how, earlier) = if min <= old_min && max >= old_max {
+        ("wider", "earlier trials stay valid")
     } else {
-        "other"
+        ("other", "earlier trials outside of them are left out")
     };
-    format!("{how} bounds ({old_min} to {old_max} → {min} to {max}); earlier trials stay valid")
+    format!("{how} bounds ({old_min} to {old_max} → {min} to {max}); {earlier}")
 }

@@ -11,10 +11,13 @@ mod failures;
 mod fakes;
 mod handed_over;
 mod hangs;
+mod kept;
 mod nights;
 mod readers;
 mod recovery;
 mod resume;
+mod spaces;
+mod stores;
 mod study;
 #[path = "../common/trials.rs"]
 mod trials;

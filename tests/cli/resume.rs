@@ -22,7 +22,7 @@ fn study() -> Study {
 }
 
 /// Waits until the last trial that began is for `purpose` and in `phase`; false when noctune ended before.
-fn reaches(bench: &Bench, child: &mut Child, purpose: &str, phase: &str) -> bool {
+pub(crate) fn reaches(bench: &Bench, child: &mut Child, purpose: &str, phase: &str) -> bool {
     let end = Instant::now() + Duration::from_secs(120);
     while Instant::now() < end {
         let events = bench.output();

@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::plan::*;
-use crate::space::{Configuration, Space};
+use crate::space::{Configuration, Domain, Ground, Knob, Scale, Space, Writes};
 use crate::stats::Estimate;
 use crate::strategy::{Goal, Proposal, ProposalPurpose, Recommendation, Search, Seen, Strategy};
 use crate::study::{ConstraintSpec, Objective, ObjectiveSpec};
@@ -78,6 +78,32 @@ pub(super) fn x_of(job: &Job) -> i64 {
         .unwrap() as i64
 }
 
+/// A space of whole numbers: name, least and greatest value.
+pub(super) fn space(knobs: &[(&str, i64, i64)]) -> Space {
+    let knob = |(name, min, max): &(&str, i64, i64)| Knob {
+        name: (*name).to_owned(),
+        family: "test".to_owned(),
+        domain: Domain::Int {
+            min: *min,
+            max: *max,
+            unit: 1,
+            scale: Scale::Linear,
+            special: Vec::new(),
+            bytes: false,
+        },
+        when: None,
+        writes: Writes::Own,
+        reads: None,
+        default: None,
+        fixed: None,
+        rule: None,
+        source: "a test".to_owned(),
+        note: None,
+        dynamic: None,
+    };
+    Space::new(knobs.iter().map(knob).collect(), Vec::new(), Ground::default()).unwrap()
+}
+
 pub(super) fn settings() -> Settings {
     let length = Length {
         warmup_cap: 15.0,
@@ -129,7 +155,7 @@ impl Bench {
         Self {
             settings: settings(),
             objective: throughput(&[]),
-            space: Space::default(),
+            space: space(&[("x", 0, 1000)]),
             strategy: Ladder { most: 50 },
             baseline: x_is(0),
             rule: Some(x_is(100)),

@@ -145,7 +145,10 @@ fn killed_in(facts: &Facts, number: usize) -> Facts {
         last.state = State::Open;
     }
     left.retain(|fact| fact.state != State::Open);
-    Facts { jobs: left }
+    Facts {
+        jobs: left,
+        ..Facts::default()
+    }
 }
 
 #[test]

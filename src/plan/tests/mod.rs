@@ -4,4 +4,6 @@ mod bench;
 mod budget;
 mod endings;
 mod interruptions;
+mod kept;
+mod spaces;
 mod stages;

@@ -52,6 +52,7 @@ fn after_any_interruption_the_same_jobs_follow() {
     for n in 0..facts.jobs.len() {
         let prefix = Facts {
             jobs: facts.jobs[..n].to_vec(),
+            ..Facts::default()
         };
         assert_eq!(
             bench.next(&prefix),
@@ -221,6 +222,7 @@ fn the_time_left_shrinks_to_nothing() {
             &inputs,
             &Facts {
                 jobs: facts.jobs[..n].to_vec(),
+                ..Facts::default()
             },
         );
         assert!(left <= last + 120.0, "after {n}: {left} then {last}");

@@ -100,7 +100,13 @@ pub(super) async fn facts(db: &mut SqliteConnection, study: &str) -> Result<(Fac
             state,
         });
     }
-    Ok((Facts { jobs }, version))
+    Ok((
+        Facts {
+            jobs,
+            ..Facts::default()
+        },
+        version,
+    ))
 }
 
 pub(super) async fn open_jobs(db: &mut SqliteConnection, study: &str) -> Result<Vec<OpenJob>, Trouble> {
