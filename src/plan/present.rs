@@ -11,7 +11,7 @@ use super::blame::settled;
 use super::facts::Past;
 use super::observe::is_search;
 use super::{Arm, Fact, Facts, Inputs, Job, Purpose, State};
-use crate::space::{Breach, Configuration, Value};
+use crate::space::{Breach, Configuration, Knob, Value, Writes};
 use crate::strategy::TrialNumber;
 
 /// Trials of the search that the space of now does not hold, by cause.
@@ -160,7 +160,7 @@ fn seen(inputs: &Inputs<'_>, gone: &BTreeMap<String, Vec<Value>>, fact: &Fact) -
         .collect();
     drop_gone(inputs, gone, &mut all)?;
     for configuration in all {
-        complete(inputs, configuration);
+        complete(inputs, configuration)?;
     }
     // What failed is still known to fail, and the baseline is what it is.
     let is_measured = fact
@@ -183,7 +183,7 @@ pub(super) fn as_of_now(
 ) -> Result<Configuration, String> {
     let mut now = configuration.clone();
     drop_gone(inputs, gone, &mut [&mut now])?;
-    complete(inputs, &mut now);
+    complete(inputs, &mut now)?;
     Ok(now)
 }
 
@@ -222,16 +222,41 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Gives active knobs without a value the baseline's: knobs that joined the space after the trial, which therefore ran as
-/// in the baseline.
-fn complete(inputs: &Inputs<'_>, configuration: &mut Configuration) {
+/// in the baseline. Not where such a knob computes what it writes from another that was not at the baseline.
+fn complete(inputs: &Inputs<'_>, configuration: &mut Configuration) -> Result<(), String> {
     for (index, knob) in inputs.space.knobs().iter().enumerate() {
         if configuration.get(&knob.name).is_none()
             && let Some(value) = inputs.baseline.get(&knob.name)
             && inputs.space.is_active(index, configuration)
         {
+            if let Some(other) = moved(inputs, knob, configuration) {
+                return Err(format!(
+                    "{} came in and computes what it writes from {other}, and they ran with another value of that than the \
+                     baseline's",
+                    knob.name
+                ));
+            }
             configuration.set(knob.name.clone(), value.clone());
         }
     }
+    Ok(())
+}
+
+/// A knob that `knob` computes what it writes from, and that does not stand at the baseline.
+fn moved<'a>(inputs: &Inputs<'a>, knob: &Knob, configuration: &Configuration) -> Option<&'a str> {
+    let Writes::Expressions(expressions) = &knob.writes else {
+        return None;
+    };
+    expressions
+        .values()
+        .flat_map(|expression| expression.names())
+        .filter_map(|name| inputs.space.knob(name.name))
+        .map(|other| other.name.as_str())
+        .find(|other| {
+            configuration
+                .get(other)
+                .is_some_and(|value| inputs.baseline.get(other).is_none_or(|of| !same(of, value)))
+        })
 }
 
 /// Whether the space of now permits a configuration; the baseline always.

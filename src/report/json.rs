@@ -37,6 +37,7 @@ pub fn json(view: &View) -> Json {
         "changes": changes(&view.changes),
         "blocks": view.blocks.iter().map(|block| json!({
             "block": block.block,
+            "best_trial": block.best_trial,
             "baseline": finite(block.arms.get(&Arm::Baseline).copied().flatten()),
             "rule_of_thumb": finite(block.arms.get(&Arm::RuleOfThumb).copied().flatten()),
             "best": finite(block.arms.get(&Arm::Best).copied().flatten()),

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::{Arm, Fact, Facts, Job, Length, Purpose, RunNoise, Standing, State};
+use crate::plan::{Arm, Design, Fact, Facts, Job, Length, Purpose, RunNoise, Standing, State};
 use crate::space::Configuration;
 use crate::stats::{Estimate, Interval};
 use crate::strategy::Goal;
@@ -249,6 +249,44 @@ fn the_text_tells_headline_changes_blocks_best_failures_time_and_warnings() {
     ] {
         assert!(text.contains(expected), "{expected:?} in\n{text}");
     }
+}
+
+#[test]
+fn blocks_of_several_confirmations_name_the_trial_whose_configuration_was_confirmed() {
+    let mut facts = study();
+    for (index, trial) in [(6, 3), (7, 3), (8, 5)] {
+        let design = Design {
+            first_block: 1,
+            blocks: 1,
+            arms: Vec::new(),
+            trial,
+            noise: 0.05,
+            budget_seconds: 900.0,
+            max_trials: None,
+        };
+        facts.jobs[index].job.model = serde_json::to_value(design).ok();
+    }
+    let view = seen(&facts, &conclusion());
+    let text = text(&view);
+    assert!(
+        text.contains("block  best of trial") && text.contains("\n      2              5"),
+        "{text}"
+    );
+    assert_eq!(json(&view)["blocks"][1]["best_trial"], 5);
+}
+
+#[test]
+fn trials_that_are_left_out_are_told_and_are_not_among_the_best() {
+    let mut facts = study();
+    facts.past.left_out.insert(3, "a knob was taken out".to_owned());
+    let view = seen(&facts, &conclusion());
+    assert!(view.configurations.iter().all(|row| row.trials != [3]));
+    let text = text(&view);
+    assert!(
+        text.contains("1 earlier trial is left out of the search: a knob was taken out (3)\n"),
+        "{text}"
+    );
+    assert_eq!(json(&view)["left_out"][0]["trials"][0], 3);
 }
 
 #[test]

@@ -127,7 +127,15 @@ fn confirmation(view: &View) -> Option<String> {
         .filter(|arm| view.blocks.iter().any(|block| block.arms.contains_key(arm)))
         .collect();
     let others: Vec<Arm> = arms.iter().copied().filter(|arm| *arm != Arm::Best).collect();
+    // Which configuration was confirmed is told where it is not the same in all blocks.
+    let tells_best = view
+        .blocks
+        .iter()
+        .any(|block| block.best_trial != view.blocks[0].best_trial);
     let mut heads: Vec<String> = vec!["block".to_owned()];
+    if tells_best {
+        heads.push("best of trial".to_owned());
+    }
     heads.extend(arms.iter().map(|arm| arm.name().to_owned()));
     heads.extend(others.iter().map(|arm| format!("best / {}", arm.name())));
     let rows: Vec<Vec<String>> = view
@@ -135,6 +143,13 @@ fn confirmation(view: &View) -> Option<String> {
         .iter()
         .map(|block| {
             let mut row = vec![block.block.to_string()];
+            if tells_best {
+                row.push(
+                    block
+                        .best_trial
+                        .map_or_else(|| "-".to_owned(), |trial| trial.to_string()),
+                );
+            }
             row.extend(
                 arms.iter()
                     .map(|arm| maybe(block.arms.get(arm).copied().flatten())),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Conclusion;
-use crate::plan::{Arm, Fact, Facts, FailureGroup, LeftOut, Purpose, RunNoise, State, failures};
+use crate::plan::{Arm, Design, Fact, Facts, FailureGroup, LeftOut, Purpose, RunNoise, State, failures};
 use crate::space::{Configuration, Value};
 use crate::strategy::{Goal, TrialNumber};
 use crate::study::Objective;
@@ -83,6 +83,8 @@ pub struct PhaseRow {
 pub struct BlockRow {
     /// The block, from 1.
     pub block: u32,
+    /// The trial that found the configuration which is confirmed here; none where that is not stored.
+    pub best_trial: Option<TrialNumber>,
     /// The objective of each arm; none where the run failed or is open.
     pub arms: BTreeMap<Arm, Option<f64>>,
 }
@@ -350,19 +352,26 @@ fn overhead(facts: &Facts, trials: &[(TrialNumber, Vec<PhaseTime>)]) -> Option<f
 }
 
 fn blocks(facts: &Facts, objective: &Objective) -> Vec<BlockRow> {
-    let mut blocks: BTreeMap<u32, BTreeMap<Arm, Option<f64>>> = BTreeMap::new();
+    let mut blocks: BTreeMap<u32, BlockRow> = BTreeMap::new();
     for fact in &facts.jobs {
         if let Purpose::Pair { block, arm } = fact.job.purpose {
             let value = measured(fact, objective).map(|(_, value)| value);
-            let entry = blocks.entry(block).or_default().entry(arm).or_insert(None);
+            let row = blocks.entry(block).or_insert_with(|| BlockRow {
+                block,
+                best_trial: fact
+                    .job
+                    .model
+                    .clone()
+                    .and_then(|design| serde_json::from_value::<Design>(design).ok())
+                    .map(|design| design.trial),
+                arms: BTreeMap::new(),
+            });
+            let entry = row.arms.entry(arm).or_insert(None);
             // A run repeated after a host fault: the one that was measured counts.
             *entry = value.or(*entry);
         }
     }
-    blocks
-        .into_iter()
-        .map(|(block, arms)| BlockRow { block, arms })
-        .collect()
+    blocks.into_values().collect()
 }
 
 fn warnings(facts: &Facts) -> Vec<(Warning, usize)> {

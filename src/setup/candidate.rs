@@ -157,6 +157,17 @@ source = "test"
         for text in ["innodb_buffer_pool_size = \"900G\"", "innodb_no_such = 1"] {
             let error = tried(&format!("format = 1\n[[candidate]]\n{text}\n")).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{error}");
+            let told = error.to_string();
+            assert!(told.contains("study.toml, [[candidate]]"), "{told}");
         }
+        // As one that named a knob which was taken out since.
+        let told = tried("format = 1\n[[candidate]]\ninnodb_no_such = 1\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.contains("\"innodb_no_such\" is neither a knob of the space")
+                && told.contains("take it out"),
+            "{told}"
+        );
     }
 }

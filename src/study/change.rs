@@ -126,7 +126,10 @@ fn words(part: &str, old: &Study, new: &Study) -> String {
         return differences.join(", ");
     }
     match part {
-        "baseline" => "the content of the baseline is another".to_owned(),
+        "baseline" => {
+            "the content of the baseline is another; a setting of it counts as long as a knob writes it"
+                .to_owned()
+        }
         "server" => "the server is another version or build".to_owned(),
         "template" => "the data that trials start from are others".to_owned(),
         "hardware" => "the machine class has other figures".to_owned(),
@@ -192,6 +195,14 @@ fn space_changes(old: &Space, new: &Space, list: &mut Vec<Change>) {
     };
     for knob in old.knobs() {
         match new.knob(&knob.name) {
+            None if let Some(other) = computed_from(knob, new) => push(
+                format!(
+                    "{} was taken out, but what it wrote was computed from {other}, which stays: the space cannot tell any \
+                     more what earlier trials ran with",
+                    knob.name
+                ),
+                false,
+            ),
             None => push(
                 format!(
                     "{} was taken out; earlier trials with the baseline's value of it stay valid, others are left out",
@@ -222,6 +233,18 @@ fn space_changes(old: &Space, new: &Space, list: &mut Vec<Change>) {
             true,
         );
     }
+}
+
+/// A knob of the space from which this one computes what it writes.
+fn computed_from<'a>(knob: &Knob, space: &'a Space) -> Option<&'a str> {
+    let Writes::Expressions(expressions) = &knob.writes else {
+        return None;
+    };
+    expressions
+        .values()
+        .flat_map(|expression| expression.names())
+        .find_map(|name| space.knob(name.name))
+        .map(|other| other.name.as_str())
 }
 
 fn knob_change(old: &Knob, new: &Knob) -> (String, bool) {

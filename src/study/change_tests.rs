@@ -106,6 +106,26 @@ fn reordered_choices_wider_bounds_and_knobs_that_come_and_go_let_a_study_go_on()
 }
 
 #[test]
+fn a_knob_whose_settings_were_computed_from_one_that_stays_cannot_be_taken_out_alone() {
+    let mut ratio = int("ratio", 1, 8);
+    let written = crate::space::expr::Expr::parse("round(innodb_io_capacity * value)").unwrap();
+    ratio.writes = Writes::Expressions([("innodb_io_capacity_max".to_owned(), written)].into());
+    let capacity = || int("innodb_io_capacity", 200, 2000);
+    let other = || int("x", 1, 2);
+    let both = space(vec![capacity(), ratio, other()]);
+    let error = compared((FAST, &both, "b"), (FAST, &space(vec![capacity(), other()]), "b"))
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("ratio was taken out, but what it wrote was computed from innodb_io_capacity"),
+        "{error}"
+    );
+    let neither = compared((FAST, &both, "b"), (FAST, &space(vec![other()]), "b"));
+    assert_eq!(neither.check(), Ok(()), "{neither}");
+}
+
+#[test]
 fn another_direction_is_refused_and_a_new_study_offered() {
     let one = || space(vec![int("x", 1, 2)]);
     let error = compared((SLOW, &one(), "b"), (FAST, &one(), "b"))

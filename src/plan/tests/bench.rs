@@ -80,12 +80,24 @@ pub(super) fn x_of(job: &Job) -> i64 {
 
 /// A space of whole numbers: name, least and greatest value.
 pub(super) fn space(knobs: &[(&str, i64, i64)]) -> Space {
-    let knob = |(name, min, max): &(&str, i64, i64)| Knob {
-        name: (*name).to_owned(),
+    Space::new(
+        knobs
+            .iter()
+            .map(|(name, min, max)| knob(name, *min, *max))
+            .collect(),
+        Vec::new(),
+        Ground::default(),
+    )
+    .unwrap()
+}
+
+pub(super) fn knob(name: &str, min: i64, max: i64) -> Knob {
+    Knob {
+        name: name.to_owned(),
         family: "test".to_owned(),
         domain: Domain::Int {
-            min: *min,
-            max: *max,
+            min,
+            max,
             unit: 1,
             scale: Scale::Linear,
             special: Vec::new(),
@@ -100,8 +112,7 @@ pub(super) fn space(knobs: &[(&str, i64, i64)]) -> Space {
         source: "a test".to_owned(),
         note: None,
         dynamic: None,
-    };
-    Space::new(knobs.iter().map(knob).collect(), Vec::new(), Ground::default()).unwrap()
+    }
 }
 
 pub(super) fn settings() -> Settings {

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use crate::plan::*;
-use crate::space::Configuration;
+use crate::space::{Configuration, Ground, Space, Writes};
 use crate::trial::Outcome;
 
 /// The baseline's value of the knob y.
@@ -218,6 +218,27 @@ fn a_knob_that_came_in_has_the_baselines_value_in_trials_and_confirmations_of_be
     };
     assert!(matches!(job.purpose, Purpose::Pair { block: 1, .. }), "{job:?}");
     assert_eq!(job.configuration.get("y"), Some(&Y.into()));
+}
+
+#[test]
+fn a_knob_that_came_in_and_computes_from_another_leaves_out_trials_that_moved_the_other() {
+    let mut bench = Bench::new();
+    let (plain, _) = bench.run(exact);
+    let mut y = knob("y", 0, 10);
+    let expression = crate::space::expr::Expr::parse("x * value").unwrap();
+    y.writes = Writes::Expressions([("y_max".to_owned(), expression)].into());
+    bench.space = Space::new(vec![knob("x", 0, 1000), y], Vec::new(), Ground::default()).unwrap();
+    bench.baseline = with(&x_is(0), Y);
+    let inputs = bench.inputs();
+    let groups = left_out(&inputs, &plain);
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    assert_eq!(
+        groups[0].trials.len(),
+        searched(&plain) - 3,
+        "all but the baseline's"
+    );
+    assert!(groups[0].why.contains("y came in"), "{}", groups[0].why);
+    assert_eq!(last_confirmed(&inputs, &plain), None);
 }
 
 #[test]
