@@ -34,7 +34,7 @@ impl Bench {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
         }
         let fakes = fakes();
-        for name in ["mariadbd", "mariadb-install-db", "sysbench"] {
+        for name in ["mariadbd", "mariadb-install-db", "sysbench", "finish"] {
             if std::fs::hard_link(&fakes, bin.join(name)).is_err() {
                 std::fs::copy(&fakes, bin.join(name)).unwrap();
             }

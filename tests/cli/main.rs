@@ -12,12 +12,14 @@ mod fakes;
 mod handed_over;
 mod hangs;
 mod kept;
+mod kills;
 mod nights;
 mod readers;
 mod recovery;
 mod resume;
 mod spaces;
 mod stores;
+mod strategies;
 mod study;
 #[path = "../common/trials.rs"]
 mod trials;

@@ -12,22 +12,6 @@ const HILL: &str = r#"[load]
 tps = "300 * (2 - min(1, abs(ln(innodb_io_capacity / 3000)) / 3)) * if(innodb_flush_neighbors == 0, 1.15, 1)"
 "#;
 
-/// Few enough knobs that a dozen candidates suffice.
-const THREE_KNOBS: &str = r#"families = []
-[space.knob.innodb_io_capacity]
-type = "int"
-scale = "log"
-min = 100
-max = 8000
-[space.knob.innodb_flush_neighbors]
-type = "enum"
-values = ["0", "1", "2"]
-[space.knob.innodb_buffer_pool_size]
-type = "bytes"
-min = "64M"
-max = "4G"
-rule = "4G""#;
-
 /// Runs a study to its end.
 pub(crate) fn tuned(bench: &Bench, study: &Study) -> Run {
     bench.write("study.toml", &study.text());
@@ -114,43 +98,6 @@ pub(crate) fn purposes(events: &[Value]) -> Vec<String> {
     of_kind(events, "trial-started")
         .map(|event| event["job"]["purpose"].as_str().unwrap().to_owned())
         .collect()
-}
-
-#[test]
-fn every_strategy_leaves_a_bad_rule_of_thumb_and_beats_the_baseline() {
-    // A large pool is what every rule of thumb begins with; here it halves the throughput.
-    let world = HILL.replace(
-        "tps = \"300",
-        "tps = \"300 * if(innodb_buffer_pool_size > 512M, 0.5, 1)",
-    );
-    let presets = ["bayes", "coordinate", "sobol", "random", "nelder-mead"];
-    std::thread::scope(|scope| {
-        let studies = presets.map(|preset| {
-            let world = &world;
-            scope.spawn(move || {
-                let bench = Bench::new(world);
-                let study = Study {
-                    space: THREE_KNOBS.to_owned(),
-                    strategy: format!("preset = \"{preset}\""),
-                    budget: "time = \"20m\"\ntrials = 32\npatience = false".to_owned(),
-                    ..Study::default()
-                };
-                (preset, tuned(&bench, &study))
-            })
-        });
-        for study in studies {
-            let (preset, run) = study.join().unwrap();
-            let events = run.events();
-            assert!(matches!(run.code, Some(0 | 4)), "{preset}: {}", run.text());
-            let best = of_kind(&events, "standing").last().unwrap();
-            let ratio = best["ratio"]["point"].as_f64().unwrap();
-            assert!(ratio >= 0.97, "{preset}: {best}");
-            if ["bayes", "coordinate"].contains(&preset) {
-                assert!(ratio > 1.15, "{preset} found no more than the baseline: {best}");
-                assert_eq!(run.code, Some(0), "{preset}: {}", run.text());
-            }
-        }
-    });
 }
 
 #[test]

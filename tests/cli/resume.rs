@@ -1,22 +1,24 @@
-//! A study that is interrupted goes on as if it had not been.
+//! A study that is interrupted goes on, and is refused where it would be another one.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::bench::{Bench, of_kind, send};
-use crate::nights::tuned;
 use crate::study::Study;
 
 /// A slope so steep that no jitter of a measurement changes an order.
-const SLOPE: &str = "[load]\ntps = \"100 * (1 + ln(innodb_io_capacity / 100))\"";
+pub(crate) const SLOPE: &str = "[load]\ntps = \"100 * (1 + ln(innodb_io_capacity / 100))\"";
 
-fn study() -> Study {
+/// What runs the study.
+pub(crate) const ARGUMENTS: [&str; 4] = ["tune", "study.toml", "--shared-host", "--json"];
+
+/// The study that is interrupted.
+pub(crate) fn study() -> Study {
     Study {
         strategy: "preset = \"sobol\"".to_owned(),
-        budget: "time = \"10m\"\ntrials = 24\npatience = false".to_owned(),
+        budget: "time = \"10m\"\ntrials = 21\npatience = false".to_owned(),
         ..Study::default()
     }
 }
@@ -43,72 +45,11 @@ pub(crate) fn reaches(bench: &Bench, child: &mut Child, purpose: &str, phase: &s
     panic!("never came to {phase} of {purpose}");
 }
 
-/// Purpose and configuration of the jobs, by number, as the trials of these outputs began. What a design keeps of the noise
-/// it was made for is left out: it was measured.
-fn jobs(events: &[Value]) -> std::collections::BTreeMap<u64, String> {
-    of_kind(events, "trial-started")
-        .map(|event| {
-            let job = &event["job"];
-            let parts = ["purpose", "block", "arm", "configuration"].map(|key| job[key].to_string());
-            (event["trial"].as_u64().unwrap(), parts.join(" "))
-        })
-        .collect()
-}
-
-#[test]
-fn a_study_killed_in_every_stage_runs_the_same_jobs_and_loses_no_finished_trial() {
-    let moments = [
-        ("baseline", "reset"),
-        ("baseline", "measure"),
-        ("start", "start"),
-        ("explore", "warm-up"),
-        ("explore", "measure"),
-        ("pair", "start"),
-        ("pair", "measure"),
-        ("final", "start"),
-    ];
-    std::thread::scope(|scope| {
-        let whole = scope.spawn(|| {
-            let bench = Bench::new(SLOPE);
-            tuned(&bench, &study())
-        });
-        let bench = Bench::new(SLOPE);
-        bench.write("study.toml", &study().text());
-        let arguments = ["tune", "study.toml", "--shared-host", "--json"];
-        let mut all = Vec::new();
-        for (purpose, phase) in moments {
-            let mut child = bench.spawn(&arguments);
-            if reaches(&bench, &mut child, purpose, phase) {
-                send(&child, Signal::KILL);
-            }
-            child.wait().unwrap();
-            assert!(
-                bench.is_quiet_within(Duration::from_secs(5)),
-                "killed in {phase} of {purpose}: something still runs"
-            );
-            all.extend(bench.output());
-        }
-        let last = bench.run(&arguments);
-        all.extend(last.events());
-        let whole = whole.join().unwrap();
-        assert_eq!(last.code, whole.code, "{}", last.text());
-        assert_eq!(jobs(&all), jobs(&whole.events()));
-
-        let mut ended: Vec<u64> = of_kind(&all, "trial-ended")
-            .map(|e| e["trial"].as_u64().unwrap())
-            .collect();
-        let runs = ended.len();
-        ended.sort_unstable();
-        ended.dedup();
-        assert_eq!(ended.len(), runs, "a finished trial was run again");
-    });
-}
-
 #[test]
 fn ctrl_c_ends_what_runs_and_says_how_to_go_on() {
     let bench = Bench::new(SLOPE);
     bench.write("study.toml", &study().text());
-    let mut child = bench.spawn(&["tune", "study.toml", "--shared-host", "--json"]);
+    let mut child = bench.spawn(&ARGUMENTS);
     assert!(reaches(&bench, &mut child, "baseline", "measure"));
     send(&child, Signal::INT);
     let status = child.wait().unwrap();
@@ -136,20 +77,19 @@ fn ctrl_c_ends_what_runs_and_says_how_to_go_on() {
 fn another_workload_is_refused_on_resume_and_a_longer_budget_is_not() {
     let bench = Bench::new(SLOPE);
     bench.write("study.toml", &study().text());
-    let arguments = ["tune", "study.toml", "--shared-host", "--json"];
-    let mut child = bench.spawn(&arguments);
+    let mut child = bench.spawn(&ARGUMENTS);
     assert!(reaches(&bench, &mut child, "baseline", "measure"));
     send(&child, Signal::INT);
     child.wait().unwrap();
 
     let other = study().text().replace("threads = 2", "threads = 3");
     bench.write("study.toml", &other);
-    let run = bench.run(&arguments);
+    let run = bench.run(&ARGUMENTS);
     assert_eq!(run.code, Some(2), "{}", run.text());
     assert!(run.stderr.contains("workload"), "{}", run.text());
 
     bench.write("study.toml", &study().text().replace("10m", "12m"));
-    let mut child = bench.spawn(&arguments);
+    let mut child = bench.spawn(&ARGUMENTS);
     assert!(
         reaches(&bench, &mut child, "baseline", "measure"),
         "a longer budget was refused"
@@ -170,8 +110,7 @@ fn a_machine_class_with_other_figures_is_refused_on_resume() {
     let mut study = study();
     study.hardware = "class = \"small.toml\"".to_owned();
     bench.write("study.toml", &study.text());
-    let arguments = ["tune", "study.toml", "--shared-host", "--json"];
-    let mut child = bench.spawn(&arguments);
+    let mut child = bench.spawn(&ARGUMENTS);
     assert!(
         reaches(&bench, &mut child, "baseline", "measure"),
         "{}",
@@ -181,7 +120,7 @@ fn a_machine_class_with_other_figures_is_refused_on_resume() {
     child.wait().unwrap();
 
     bench.write("small.toml", &class("1400M"));
-    let run = bench.run(&arguments);
+    let run = bench.run(&ARGUMENTS);
     assert_eq!(run.code, Some(2), "{}", run.text());
     assert!(
         run.stderr
@@ -191,7 +130,7 @@ fn a_machine_class_with_other_figures_is_refused_on_resume() {
     );
 
     bench.write("small.toml", &class("1536M"));
-    let mut child = bench.spawn(&arguments);
+    let mut child = bench.spawn(&ARGUMENTS);
     assert!(
         reaches(&bench, &mut child, "baseline", "measure"),
         "the same class was refused"

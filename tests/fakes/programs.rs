@@ -1,4 +1,5 @@
-//! Fake `mariadbd`, `mariadb-install-db` and `sysbench` in one program: which one it is, its file name says.
+//! Fake `mariadbd`, `mariadb-install-db`, `sysbench` and a user's command `finish` in one program: which one it is, its file
+//! name says.
 //!
 //! Tests put hard links of it under the real names into a folder, with a `world.toml` beside them that says how this
 //! world answers (see `world.rs`), and put that folder on `PATH`. Nothing here uses the code under test, so a mistake
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
             "mariadbd" | "mysqld" => mariadbd::run(&world, &arguments),
             "mariadb-install-db" | "mysql_install_db" => mariadbd::install(&arguments),
             "sysbench" => sysbench::run(&world, &arguments),
+            "finish" => world.hold(world::Moment::Finish).map(|()| 0),
             other => Err(format!("no fake of {other}").into()),
         }
     });

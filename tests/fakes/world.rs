@@ -1,6 +1,7 @@
 //! The world file: how the fakes beside it answer. Everything has a default, so an empty file is a healthy world.
 //!
 //! ```toml
+//! holds = ["start"]                   # start | prepare | finish: wait there until the file `held` is taken away
 //! [server]
 //! version = "10.11.19-MariaDB-0+deb12u1"
 //! start_seconds = 0.0
@@ -40,10 +41,24 @@ pub(crate) struct World {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct WorldFile {
+    /// Moments at which a fake waits for the test.
+    pub(crate) holds: Vec<Moment>,
     /// The server.
     pub(crate) server: ServerWorld,
     /// The load generator.
     pub(crate) load: LoadWorld,
+}
+
+/// A moment at which a fake waits, where the world holds it: whoever looks cannot miss it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Moment {
+    /// A server starts, and answers nobody yet.
+    Start,
+    /// The load is about to fill its tables.
+    Prepare,
+    /// The user's command at the end of a study (a fake named `finish`) has begun.
+    Finish,
 }
 
 /// How the fake server behaves.
@@ -224,6 +239,25 @@ impl World {
             file,
             folder,
         })
+    }
+
+    /// Waits at a moment that the world holds: writes the command line to the file `held`, and goes on when that is gone.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub(crate) fn hold(&self, at: Moment) -> Fallible<()> {
+        if !self.file.holds.contains(&at) {
+            return Ok(());
+        }
+        let (held, new) = (self.folder.join("held"), self.folder.join("held.new"));
+        let arguments: Vec<String> = std::env::args().collect();
+        std::fs::write(&new, arguments.join(" "))?;
+        std::fs::rename(&new, &held)?;
+        while held.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        Ok(())
     }
 
     /// Counts one more of something (`starts`, `runs`) in the world's folder, and says how many there have been.

@@ -14,7 +14,7 @@ use super::state::State;
 use super::variables::{Taken, Variables};
 use crate::Fallible;
 use crate::expression::{Value, holds};
-use crate::world::{ServerFault, ServerMishap, World};
+use crate::world::{Moment, ServerFault, ServerMishap, World};
 
 /// Runs the server; the exit code.
 ///
@@ -97,6 +97,7 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
     {
         variables.put(&fault.variable, &fault.value);
     }
+    world.hold(Moment::Start)?;
     std::thread::sleep(Duration::from_secs_f64(world.file.server.start_seconds));
     if faults
         .iter()

@@ -6,7 +6,7 @@ mod run;
 mod shared;
 
 use crate::Fallible;
-use crate::world::World;
+use crate::world::{Moment, World};
 use arguments::Arguments;
 use link::Link;
 
@@ -23,7 +23,10 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
     let arguments = Arguments::read(arguments)?;
     println!("sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n");
     match arguments.command.as_str() {
-        "prepare" => prepare(&arguments),
+        "prepare" => {
+            world.hold(Moment::Prepare)?;
+            prepare(&arguments)
+        }
         "run" => run::run(world, &arguments),
         _ => Ok(0),
     }
