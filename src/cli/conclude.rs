@@ -54,6 +54,7 @@ impl Concluded<'_> {
         }
         self.session.events.send(&Event::StudyEnded {
             verdict: verdict.line(),
+            details: verdict.details(),
             my_cnf: written.then(|| folder.my_cnf().display().to_string()),
         });
         let code = exit(verdict, failure.as_ref());

@@ -7,14 +7,17 @@ use crate::handover::sizes;
 use crate::plan::{Next, last_confirmed, next, standing};
 use crate::report::{Explained, explain, explain_json};
 
-/// Explains a trial, the recommended one where none is named.
+/// Explains a trial; where none is named the recommended one, or the one that was compared with the baseline.
 pub(super) async fn run(global: &Global, trial: Option<u64>, study: Option<&str>) -> Result<u8> {
     let study = OpenStudy::find(global, study).await?;
     let inputs = study.inputs();
     let number = match trial {
         Some(number) => number,
         None => match next(&inputs, &study.facts) {
-            Next::Done(verdict) => verdict.claim().best.as_ref().map(|best| best.trial),
+            Next::Done(verdict) => {
+                let claim = verdict.claim();
+                claim.best.as_ref().map(|best| best.trial).or(claim.compared)
+            }
             Next::Job(_) | Next::Wait => last_confirmed(&inputs, &study.facts)
                 .and_then(|confirmed| confirmed.best)
                 .map(|best| best.trial)

@@ -275,6 +275,8 @@ mod tests {
                 trial: 7,
                 configuration: Configuration::new(),
             }),
+            compared: Some(7),
+            no_difference: None,
             gain,
             gain_over_rule: None,
             rule_note: None,

@@ -104,6 +104,8 @@ pub enum Event {
     StudyEnded {
         /// The verdict in one line.
         verdict: String,
+        /// What else is to be said of it, one line each.
+        details: Vec<String>,
         /// Where the my.cnf is, where one was written.
         my_cnf: Option<String>,
     },

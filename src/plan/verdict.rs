@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::confirm::Stand;
 use super::failure::{FailureGroup, failure_table, failures};
 use super::kept::since;
+use super::no_difference::{NoDifference, no_difference};
 use super::noise::{RunNoise, run_noise};
 use super::{Arm, Burst, Facts, Inputs};
 use crate::space::Configuration;
@@ -60,6 +61,10 @@ pub struct Verdict {
     pub kind: VerdictKind,
     /// The configuration to hand over, confirmed or not; none where the baseline is to be kept.
     pub best: Option<Best>,
+    /// The trial whose configuration was compared with the baseline in blocks, handed over or not.
+    pub compared: Option<TrialNumber>,
+    /// How little the knobs did, where no difference was seen.
+    pub no_difference: Option<Box<NoDifference>>,
     /// Ratio of the best to the baseline, improvement above 1, from confirmation blocks alone.
     pub gain: Option<Interval>,
     /// Ratio of the best to the rule of thumb, likewise.
@@ -91,6 +96,10 @@ impl Verdict {
         Self {
             kind,
             best: None,
+            compared: None,
+            no_difference: (kind == VerdictKind::BaselineIsBest)
+                .then(|| no_difference(inputs, facts))
+                .flatten(),
             gain: None,
             gain_over_rule: None,
             rule_note: None,
@@ -153,14 +162,18 @@ impl Verdict {
         } else {
             Some("not compared: the rule of thumb is the best itself or the baseline, failed, or there was no time".to_owned())
         };
-        // What the confirmation saw to be no better than the baseline is nothing to hand over.
-        let seen_better = gain.is_some_and(|gain| gain.point > 1.0);
+        // What the confirmation could not tell from the baseline is nothing to hand over.
+        let seen_better = gain.is_some_and(|gain| gain.low > 1.0);
         let mut verdict = Self::new(inputs, facts, kind, broken);
         if kind != VerdictKind::BreaksConstraint && seen_better {
             verdict.best = stand.best().map(|configuration| Best {
                 trial: stand.design.trial,
                 configuration: configuration.clone(),
             });
+        }
+        verdict.compared = Some(stand.design.trial);
+        if kind == VerdictKind::NotConfirmed && verdict.best.is_none() {
+            verdict.no_difference = no_difference(inputs, facts);
         }
         verdict.gain = gain;
         if rule_note.is_none() {
@@ -273,7 +286,12 @@ impl Verdict {
     /// confirmation of its own that confirmed nothing, what it saw.
     pub fn details(&self) -> Vec<String> {
         let Some(kept) = &self.kept else {
-            return self.detail.iter().cloned().collect();
+            let compared = self.compared.filter(|_| self.best.is_none()).map(|trial| {
+                format!("compared was trial {trial}: `noctune explain {trial}` tells what it changes")
+            });
+            let no_difference = self.no_difference.iter().flat_map(|seen| seen.lines());
+            let own = self.detail.clone().into_iter();
+            return own.chain(compared).chain(no_difference).collect();
         };
         let seen = self.gain.map(|gain| {
             format!(

@@ -1,7 +1,7 @@
 //! What a report claims, or says is believed.
 
 use super::format::{number, percent};
-use crate::plan::{Burst, EACH_BY_ITSELF, Standing, Verdict};
+use crate::plan::{Burst, EACH_BY_ITSELF, NoDifference, Standing, Verdict};
 use crate::stats::Interval;
 use crate::strategy::TrialNumber;
 
@@ -16,8 +16,12 @@ pub struct Conclusion {
     pub over_rule_of_thumb: Option<Interval>,
     /// The write debt that the confirmation left unpaid, where it did.
     pub burst: Option<Burst>,
-    /// Trial that ran the best configuration; none before anything was measured.
+    /// Trial that ran the best configuration; none before anything was measured, and where the baseline is to be kept.
     pub best: Option<TrialNumber>,
+    /// Trial whose configuration was compared with the baseline in blocks, recommended or not.
+    pub compared: Option<TrialNumber>,
+    /// How little the knobs did, where no difference was seen.
+    pub no_difference: Option<NoDifference>,
 }
 
 impl Conclusion {
@@ -47,6 +51,8 @@ impl Conclusion {
             over_rule_of_thumb: claim.gain_over_rule,
             burst: claim.burst,
             best: claim.best.as_ref().map(|best| best.trial),
+            compared: claim.compared,
+            no_difference: claim.no_difference.as_deref().cloned(),
         }
     }
 

@@ -19,6 +19,8 @@ pub fn json(view: &View) -> Json {
         "over_rule_of_thumb": interval(view.conclusion.over_rule_of_thumb.as_ref()),
         "burst": view.conclusion.burst.filter(|burst| burst.seconds.is_finite() && burst.unpaid_bytes.is_finite()),
         "best_trial": view.conclusion.best,
+        "compared_trial": view.conclusion.compared,
+        "no_difference": view.conclusion.no_difference,
         "trials": {
             "ended": counts.ended,
             "measured": counts.measured,

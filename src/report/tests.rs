@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::{Arm, Design, Fact, Facts, Job, Length, Purpose, RunNoise, Standing, State};
+use crate::plan::{Arm, Design, Fact, Facts, Job, Length, NoDifference, Purpose, RunNoise, Standing, State};
 use crate::space::Configuration;
 use crate::stats::{Estimate, Interval};
 use crate::strategy::Goal;
@@ -154,6 +154,8 @@ fn conclusion() -> Conclusion {
         }),
         over_rule_of_thumb: None,
         best: Some(3),
+        compared: Some(3),
+        no_difference: None,
     }
 }
 
@@ -287,6 +289,31 @@ fn trials_that_are_left_out_are_told_and_are_not_among_the_best() {
         "{text}"
     );
     assert_eq!(json(&view)["left_out"][0]["trials"][0], 3);
+}
+
+#[test]
+fn what_was_compared_and_is_not_recommended_is_shown_as_that() {
+    let conclusion = Conclusion {
+        best: None,
+        no_difference: Some(NoDifference {
+            configurations: 9,
+            spread: 0.01,
+            run_noise: 0.02,
+            limits: vec!["the disk".to_owned()],
+        }),
+        ..conclusion()
+    };
+    let view = seen(&study(), &conclusion);
+    let text = text(&view);
+    assert!(
+        text.contains("that was compared (trial 3) changes; it is not recommended\n")
+            && text.contains("128M"),
+        "{text}"
+    );
+    let json = json(&view);
+    assert!(json["best_trial"].is_null());
+    assert_eq!(json["compared_trial"], 3);
+    assert_eq!(json["no_difference"]["limits"][0], "the disk");
 }
 
 #[test]

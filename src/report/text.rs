@@ -108,7 +108,13 @@ pub(super) fn changes_table(
 }
 
 fn changes(view: &View) -> Option<String> {
-    let best = view.conclusion.best?;
+    let Some(best) = view.conclusion.best else {
+        let compared = view.conclusion.compared?;
+        let table = changes_table(&view.changes, &view.sizes, ["knob", "baseline", "compared"]);
+        return Some(format!(
+            "What the configuration that was compared (trial {compared}) changes; it is not recommended\n{table}"
+        ));
+    };
     if view.changes.is_empty() {
         return Some("The best configuration is the baseline.\n".to_owned());
     }

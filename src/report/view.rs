@@ -141,7 +141,7 @@ pub struct View {
     pub noise: Option<RunNoise>,
     /// Blocks of the confirmation.
     pub blocks: Vec<BlockRow>,
-    /// What the best configuration changes, by knob.
+    /// What the best configuration changes, by knob; where none is recommended, what the one compared changes.
     pub changes: Vec<Change>,
     /// Warnings of trials with the number of trials that gave each, most frequent first.
     pub warnings: Vec<(Warning, usize)>,
@@ -162,6 +162,7 @@ pub fn view(input: &Input<'_>) -> View {
     let changes = input
         .conclusion
         .best
+        .or(input.conclusion.compared)
         .and_then(|best| facts.jobs.iter().find(|fact| fact.number == best))
         .zip(baseline_configuration)
         .map(|(best, baseline)| changes(baseline, best.configuration()))

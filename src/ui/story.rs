@@ -162,7 +162,7 @@ impl Story {
                     .map_or_else(String::new, |next| format!("; next: {next}"));
                 told(Tone::Bad, one_line(&format!("warning: {text}{next}")))
             }
-            Event::StudyEnded { verdict, my_cnf } => {
+            Event::StudyEnded { verdict, my_cnf, .. } => {
                 self.trial = None;
                 self.left = None;
                 let file = my_cnf

@@ -113,6 +113,7 @@ pub(super) fn night() -> Vec<Event> {
         },
         Event::StudyEnded {
             verdict: "× 1.80".to_owned(),
+            details: Vec::new(),
             my_cnf: Some("results/quick/my.cnf".to_owned()),
         },
     ]

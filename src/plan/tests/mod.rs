@@ -2,6 +2,7 @@
 
 mod bench;
 mod budget;
+mod differences;
 mod endings;
 mod interruptions;
 mod kept;
