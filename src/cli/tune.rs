@@ -10,7 +10,7 @@ use super::wire::{Parts, forgiven, trial_runner};
 use crate::error::{Error, Result};
 use crate::handover::{Recommendation, hand_over, hand_over_nothing};
 use crate::night::{Event, Night, now};
-use crate::plan::{Facts, Inputs, Settings, Verdict, left_out};
+use crate::plan::{Facts, Inputs, Next, Settings, Verdict, left_out, next, no_longer_held};
 use crate::setup::{
     Frozen, Prepared, Resolved, StudyFolder, StudySource, check_host, is_gone, prepare, resolve_study,
     this_worker, write_atomically,
@@ -253,12 +253,7 @@ async fn night(
         max_trials: settings.max_trials,
         metric: objective.name().to_owned(),
     });
-    for left_out in left_out(&inputs, &facts) {
-        session.events.send(&Event::Warning {
-            text: left_out.to_string(),
-            next: Some("change [space] back to use them again".to_owned()),
-        });
-    }
+    go_on(session, frozen, &inputs, &facts);
     let mut runner = trial_runner(Parts {
         source: &source,
         frozen,
@@ -301,6 +296,32 @@ async fn night(
 /// Trials that ended.
 pub(super) fn ended(facts: &Facts) -> u64 {
     facts.jobs.iter().filter(|fact| fact.outcome().is_some()).count() as u64
+}
+
+/// What a study that goes on makes of its earlier trials, since its file may ask for more than that of the last run did:
+/// told, and the recommendation brought up to date.
+fn go_on(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts) {
+    let warn = |text: String, next: &str| {
+        session.events.send(&Event::Warning {
+            text,
+            next: Some(next.to_owned()),
+        });
+    };
+    for left_out in left_out(inputs, facts) {
+        warn(left_out.to_string(), "change [space] back to use them again");
+    }
+    if let Some(trial) = no_longer_held(inputs, facts) {
+        warn(
+            format!(
+                "what was confirmed before, the configuration of trial {trial}, is no claim any more: the space does not \
+                 hold it"
+            ),
+            "change [space] back to keep it",
+        );
+    }
+    if !facts.jobs.is_empty() && !matches!(next(inputs, facts), Next::Done(_)) {
+        believe(session, frozen, inputs, facts);
+    }
 }
 
 /// Rewrites the recommendation by what is confirmed, or believed, now. A failure is told; the night goes on.

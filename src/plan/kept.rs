@@ -16,6 +16,24 @@ pub fn last_confirmed(inputs: &Inputs<'_>, facts: &Facts) -> Option<Verdict> {
     Kept::of(inputs, &settled(inputs, facts)).map(|kept| kept.verdict)
 }
 
+/// The trial of a result that would be confirmed, newer than any that is, if the space of now held its configuration.
+pub fn no_longer_held(inputs: &Inputs<'_>, facts: &Facts) -> Option<TrialNumber> {
+    let facts = &*settled(inputs, facts);
+    for stand in Stand::all(inputs, facts).iter().rev() {
+        if Kept::from(inputs, facts, stand).is_some() {
+            return None;
+        }
+        if !stand.holds()
+            && stand.is_complete()
+            && stand.best_failure().is_none()
+            && Verdict::of_confirmation(inputs, facts, stand).kind == VerdictKind::Confirmed
+        {
+            return Some(stand.design.trial);
+        }
+    }
+    None
+}
+
 /// A confirmed result that stands.
 pub(super) struct Kept {
     pub(super) verdict: Verdict,
@@ -139,6 +157,10 @@ pub(super) fn start_job(configuration: &Configuration) -> Job {
         host: None,
     }
 }
+
+/// What is said where a later confirmation of the same configuration was less sure of it, without speaking against it.
+pub(super) const TRIED_ANEW: &str =
+    "the same configuration was compared anew since, and that interval does not clear the threshold";
 
 /// How a study ended that went on after a confirmed result, in words that follow that result's.
 pub(super) fn since(kind: VerdictKind) -> &'static str {

@@ -30,7 +30,7 @@ pub use facts::{Fact, Facts, Past, State};
 pub use failure::{FailureGroup, failure_table, failures};
 pub use inputs::{Inputs, Settings};
 pub use job::{Arm, Job, Length, Purpose};
-pub use kept::last_confirmed;
+pub use kept::{last_confirmed, no_longer_held};
 pub use next::{Next, next};
 pub use no_difference::NoDifference;
 pub use noise::{RunNoise, run_noise};

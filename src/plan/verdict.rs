@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::confirm::Stand;
 use super::failure::{FailureGroup, failure_table, failures};
-use super::kept::since;
+use super::kept::{TRIED_ANEW, since};
 use super::no_difference::{NoDifference, no_difference};
 use super::noise::{RunNoise, run_noise};
 use super::{Arm, Burst, Facts, Inputs};
@@ -193,7 +193,9 @@ impl Verdict {
 
     /// What is to be said of a result that was confirmed before the search went on; none where this end made its own claim.
     pub fn since(&self) -> Option<&'static str> {
-        self.kept.is_some().then(|| since(self.kind))
+        let kept = self.kept.as_ref()?;
+        let is_same = self.kind == VerdictKind::NotConfirmed && self.compared == kept.compared;
+        Some(if is_same { TRIED_ANEW } else { since(self.kind) })
     }
 
     /// The process's exit code (interface: "Exit codes").
@@ -217,7 +219,7 @@ impl Verdict {
     pub fn line(&self) -> String {
         match (&self.kept, self.is_failure()) {
             (None, _) => self.own_line(),
-            (Some(kept), false) => format!("{}; {}", kept.own_line(), since(self.kind)),
+            (Some(kept), false) => format!("{}; {}", kept.own_line(), self.since().unwrap_or_default()),
             (Some(kept), true) => format!(
                 "{}; what was confirmed before is kept: {}",
                 self.own_line(),

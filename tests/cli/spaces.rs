@@ -105,3 +105,44 @@ fn trials_with_the_baselines_value_of_a_knob_that_is_taken_out_still_count() {
         );
     }
 }
+
+#[test]
+fn a_confirmed_my_cnf_outside_of_narrower_bounds_is_taken_back_and_that_is_told() {
+    let step = "[load]\ntps = \"if(innodb_io_capacity > 1000, 600, 300)\"";
+    let bench = Bench::new(step);
+    let begun = Study {
+        budget: "time = \"10m\"\ntrials = 15\npatience = false".to_owned(),
+        ..study(CAPACITY)
+    };
+    bench.write("study.toml", &begun.text());
+    let run = bench.run(&ARGUMENTS);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let my_cnf = bench.path().join("results/fake/my.cnf");
+    assert!(my_cnf.is_file());
+
+    let narrower = Study {
+        budget: "time = \"10m\"\ntrials = 40\npatience = false".to_owned(),
+        ..study(&CAPACITY.replace("8000", "1000"))
+    };
+    bench.write("study.toml", &narrower.text());
+    let mut child = bench.spawn(&ARGUMENTS);
+    assert!(
+        reaches(&bench, &mut child, "explore", "measure"),
+        "{}",
+        bench.errors()
+    );
+    let kept = std::fs::read_to_string(&my_cnf).unwrap_or_default();
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+    assert!(!kept.contains("paired blocks"), "{kept}");
+    let events = bench.output();
+    let told: Vec<&str> = of_kind(&events, "warning")
+        .filter_map(|event| event["text"].as_str())
+        .collect();
+    assert!(
+        told.iter()
+            .any(|text| text.contains("innodb_io_capacity has other bounds"))
+            && told.iter().any(|text| text.contains("is no claim any more")),
+        "{told:?}"
+    );
+}

@@ -152,6 +152,41 @@ fn killed_in(facts: &Facts, number: usize) -> Facts {
 }
 
 #[test]
+fn given_more_budget_again_and_again_a_study_loses_no_claim_but_to_what_speaks_against_it() {
+    let (mut kept, mut taken_back) = (0, 0);
+    for seed in 0..STUDIES {
+        let mut bench = any_study(seed);
+        let mut facts = Facts::default();
+        for _ in 0..LIVES {
+            let began = facts.jobs.len();
+            let before = last_confirmed(&bench.inputs(), &facts).and_then(|verdict| verdict.best);
+            let verdict = run(&mut bench, seed, &mut facts);
+            assert_eq!(
+                last_confirmed(&bench.inputs(), &facts).is_some(),
+                verdict.confirmed(),
+                "study {seed}"
+            );
+            if let Some(before) = before {
+                // A run of its own in a later confirmation, or a later start with it.
+                let is_against = facts.jobs[began..].iter().any(|fact| {
+                    fact.job.configuration == before.configuration
+                        && matches!(
+                            fact.job.purpose,
+                            Purpose::Pair { arm: Arm::Best, .. } | Purpose::Final
+                        )
+                });
+                assert!(verdict.confirmed() || is_against, "study {seed}: {verdict}");
+                kept += usize::from(verdict.kept.is_some());
+                taken_back += usize::from(!verdict.confirmed());
+            }
+            bench.settings.budget_seconds *= 1.6;
+            bench.settings.max_trials = bench.settings.max_trials.map(|most| most * 2);
+        }
+    }
+    assert!(kept > 0, "{kept} kept, {taken_back} taken back");
+}
+
+#[test]
 fn killed_in_any_trial_a_study_takes_the_jobs_it_would_have_taken() {
     let mut ends = BTreeSet::new();
     let mut again = 0;
@@ -178,6 +213,13 @@ fn killed_in_any_trial_a_study_takes_the_jobs_it_would_have_taken() {
                 fact.number
             );
         }
+        assert_eq!(
+            last_confirmed(&bench.inputs(), &facts).map(|kept| (kept.best, kept.gain)),
+            verdict
+                .confirmed()
+                .then(|| (verdict.claim().best.clone(), verdict.claim().gain)),
+            "study {seed}: what it claims"
+        );
         if !is_failure(verdict.kind) {
             start(&mut bench, &facts);
             assert_eq!(

@@ -158,6 +158,24 @@ fn a_larger_threshold_takes_a_claim_back() {
 }
 
 #[test]
+fn a_later_comparison_that_is_not_sure_leaves_the_claim_and_is_told() {
+    let (bench, facts, gain) = confirmed_and_grown();
+    let (_, verdict) = bench.go_on(facts, |number, job| match (job.purpose, x_of(job)) {
+        // From half to twice, by turns.
+        (Purpose::Pair { .. }, 3) => measured(&[("tps", if number % 2 == 0 { 250.0 } else { 1100.0 })]),
+        (Purpose::Pair { .. }, _) => measured(&[("tps", 500.0)]),
+        _ => exact(number, job),
+    });
+    assert_eq!(verdict.kind, VerdictKind::NotConfirmed, "{verdict}");
+    assert_eq!(claimed(&verdict), Some((3, gain)));
+    let told = verdict.to_string();
+    assert!(
+        told.contains("the same configuration was compared anew") && told.contains("no difference shown"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_configuration_that_fails_or_gains_nothing_when_confirmed_anew_is_no_claim_any_more() {
     let again: [fn() -> Outcome; 2] = [crashed, || measured(&[("tps", 500.0)])];
     for outcome in again {

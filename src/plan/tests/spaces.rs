@@ -165,8 +165,10 @@ fn a_confirmed_result_stands_as_long_as_the_space_holds_it() {
     let best = of(&bench, &with_y(&plain, |_| Y)).unwrap();
     assert_eq!(best.configuration, x_is(3));
     assert_eq!(of(&bench, &with_y(&plain, three_has_its_own)), None);
+    assert_eq!(no_longer_held(&bench.inputs(), &plain), None);
     bench.space = space(&[("x", 4, 1000)]);
     assert_eq!(of(&bench, &plain), None);
+    assert_eq!(no_longer_held(&bench.inputs(), &plain), Some(best.trial));
     let Next::Job(job) = bench.next(&plain) else {
         return;
     };
