@@ -28,9 +28,16 @@ tune: setup
 	cargo build --locked --release
 	target/release/noctune tune '$(STUDY)' --results '$(RESULTS)'
 
+# Studies on fakes (tests/cli) mostly wait for seconds of load to pass: many run at a time, by themselves.
+OTHER_TESTS := $(filter-out cli,$(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)) \
+	$(patsubst tests/%.rs,%,$(wildcard tests/*.rs)))
+
 test: setup
 	@. scripts/env.sh
-	cargo test --locked
+	cargo test --locked --lib --bins $(addprefix --test ,$(OTHER_TESTS))
+	cargo test --locked --doc
+	cargo build --locked --examples
+	RUST_TEST_THREADS=$$((6 * $$(nproc))) cargo test --locked --test cli
 
 lint: setup-dev
 	@. scripts/env.sh

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails the test")]
 
+mod all_strategies;
 mod bad_input;
 mod bench;
 mod commands;
@@ -19,7 +20,6 @@ mod recovery;
 mod resume;
 mod spaces;
 mod stores;
-mod strategies;
 mod study;
 #[path = "../common/trials.rs"]
 mod trials;

@@ -1,4 +1,4 @@
-//! Whole studies with every strategy: what each promises, whatever it finds.
+//! Whole studies with every strategy: what each promises, whatever it finds. The longest of all tests, named to begin first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
