@@ -205,6 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn a_child_writes_numbers_and_messages_of_the_c_locale() {
+        use std::io::Read as _;
+        let mut child = crate::host::Spawn::new("/bin/sh")
+            .args(["-c", "printf %s \"$LC_ALL\""])
+            .stdout(crate::host::Output::Pipe)
+            .start()
+            .unwrap();
+        let mut told = String::new();
+        child.take_stdout().unwrap().read_to_string(&mut told).unwrap();
+        assert_eq!(told, "C");
+    }
+
+    #[test]
     fn the_end_of_a_process_that_the_kernel_holds_is_not_waited_for_without_limit() {
         let began = Instant::now();
         assert!(!within(Duration::from_millis(50), || false));

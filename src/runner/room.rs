@@ -52,13 +52,38 @@ impl TrialRunner {
             storage.mount_point,
             storage.file_system
         );
-        let own = redo > redo_size(|name| baseline.get(name).cloned());
-        Err(Failure::Outcome(if own {
-            Outcome::Rejected { constraint: text }
-        } else {
-            Outcome::HostFault {
-                cause: Cause::new(CauseKind::DiskFull, text),
-            }
-        }))
+        Err(Failure::Outcome(too_large(
+            text,
+            redo,
+            redo_size(|name| baseline.get(name).cloned()),
+        )))
+    }
+}
+
+/// What a trial without room is: refused for its redo log, where that is larger than the baseline's, else the host's fault.
+fn too_large(text: String, redo: Bytes, of_baseline: Bytes) -> Outcome {
+    if redo > of_baseline {
+        Outcome::Rejected { constraint: text }
+    } else {
+        Outcome::HostFault {
+            cause: Cause::new(CauseKind::DiskFull, text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidate_is_blamed_for_a_redo_log_larger_than_the_baselines_and_for_nothing_else() {
+        let outcome = |redo| too_large("disk".to_owned(), Bytes::gib(redo), Bytes::gib(2));
+        assert!(matches!(outcome(3), Outcome::Rejected { .. }));
+        for redo in [1, 2] {
+            let Outcome::HostFault { cause } = outcome(redo) else {
+                panic!("{:?}", outcome(redo))
+            };
+            assert_eq!(cause.kind, CauseKind::DiskFull);
+        }
     }
 }

@@ -148,3 +148,21 @@ pub fn permissions() -> Vec<&'static str> {
         .chain(pinned)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_fixed_with_the_data_directory_is_never_tuned_in_any_spelling() {
+        for variable in [
+            "innodb_page_size",
+            "innodb-data-file-path",
+            "INNODB_UNDO_TABLESPACES",
+            "lower_case_table_names",
+            "aria_block_size",
+        ] {
+            assert_eq!(guard(variable), Some((Guard::Refused, TEMPLATE)), "{variable}");
+        }
+    }
+}

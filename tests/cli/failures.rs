@@ -84,6 +84,33 @@ fn a_value_that_was_silently_not_applied_fails_the_trial() {
 }
 
 #[test]
+fn a_limit_that_the_server_lowers_and_tells_of_is_measured_under_the_value_that_runs() {
+    let bench = Bench::new(
+        r#"[[server.fault]]
+        when = "start > 3"
+        happens = "not-applied"
+        variable = "table_open_cache"
+        value = "431"
+        log = ["Changed limits: max_open_files: 1024 (requested 5000)",
+               "Changed limits: table_open_cache: 431 (requested 2000)"]"#,
+    );
+    let study = Study {
+        space: "families = []\n[space.knob.table_open_cache]\nmin = 100\nmax = 4000".to_owned(),
+        ..Study::default()
+    };
+    bench.write("study.toml", &study.text());
+    let run = bench.run(&["trial", "study.toml", "--shared-host"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    for words in [
+        "table_open_cache: 2000 was asked for, 431 runs",
+        "Changed limits: max_open_files: 1024",
+        "ulimit -n",
+    ] {
+        assert!(run.text().contains(words), "no {words:?}: {}", run.text());
+    }
+}
+
+#[test]
 fn a_server_that_aborts_under_load_has_crashed() {
     failed(
         "[[server.fault]]\nhappens = \"crash\"\nafter = 0.6",

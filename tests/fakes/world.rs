@@ -107,7 +107,7 @@ pub(crate) struct ServerFault {
     /// A part of the statement at which it happens, whatever the load.
     #[serde(default)]
     pub(crate) on: Option<String>,
-    /// Lines of the error log.
+    /// Lines of the error log: errors, or the warnings with which a variable is not applied.
     #[serde(default)]
     pub(crate) log: Vec<String>,
     /// Exit code of a refusal.

@@ -72,3 +72,28 @@ fn size(value: &toml::Value, key: &str, file: &str) -> Result<Bytes> {
     text.parse()
         .map_err(|error| Error::input(format!("{key}: {error}")).at(file))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_without_a_unit_is_refused_with_the_spelling_that_works() {
+        for ram in ["2000", "\"2000\""] {
+            let text = format!(
+                "format = 1\nname = \"small\"\ncores = 1\nram = {ram}\ndisk_free = \"1G\"\nstorage = \"ssd\"\n"
+            );
+            let told = parse_hardware(&text, "small.toml").unwrap_err().to_string();
+            assert!(
+                told.contains("ram = 2000 has no unit") && told.contains("\"2000M\" for mebibytes"),
+                "{told}"
+            );
+            assert_eq!(
+                parse_hardware(&text.replace(ram, "\"2000M\""), "small.toml")
+                    .unwrap()
+                    .ram,
+                Bytes::mib(2000)
+            );
+        }
+    }
+}

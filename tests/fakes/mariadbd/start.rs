@@ -96,6 +96,9 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
         .filter(|fault| fault.happens == ServerMishap::NotApplied)
     {
         variables.put(&fault.variable, &fault.value);
+        for line in &fault.log {
+            log.line("Warning", line);
+        }
     }
     world.hold(Moment::Start)?;
     std::thread::sleep(Duration::from_secs_f64(world.file.server.start_seconds));
