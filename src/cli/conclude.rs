@@ -35,6 +35,10 @@ impl Concluded<'_> {
     /// not be handed over, where it could not.
     pub(super) async fn conclude(&self, verdict: &Verdict) -> Option<Error> {
         let folder = &self.session.folder;
+        // First, since it is what a full disk needs.
+        if let Err(error) = remove_data(&folder.data()) {
+            self.warn(error.to_string());
+        }
         let (written, failure) = match self.hand_over(verdict).await {
             Ok(written) => (written, None),
             Err(error @ Error::Host(_)) => (
@@ -49,16 +53,13 @@ impl Concluded<'_> {
         if let Some(error) = &failure {
             self.warn(format!("the recommendation is not handed over: {error}"));
         }
-        if let Err(error) = remove_data(&folder.data()) {
-            self.warn(error.to_string());
-        }
         self.session.events.send(&Event::StudyEnded {
             verdict: verdict.line(),
             details: verdict.details(),
             my_cnf: written.then(|| folder.my_cnf().display().to_string()),
         });
         let code = exit(verdict, failure.as_ref());
-        if let Err(error) = finish(self.source, folder, verdict, code).await {
+        if let Err(error) = finish(self.source, folder, verdict, code, &self.session.stop).await {
             self.warn(error.to_string());
         }
         failure
@@ -92,8 +93,15 @@ fn exit(verdict: &Verdict, failure: Option<&Error>) -> u8 {
     }
 }
 
-/// Runs the user's command at the end, and waits for it; its failure is told and changes nothing.
-async fn finish(source: &StudySource, folder: &StudyFolder, verdict: &Verdict, code: u8) -> Result<()> {
+/// Runs the user's command at the end, and waits for it until the user wants to stop; its failure is told and changes
+/// nothing.
+async fn finish(
+    source: &StudySource,
+    folder: &StudyFolder,
+    verdict: &Verdict,
+    code: u8,
+    stop: &CancellationToken,
+) -> Result<()> {
     let command = &source.study.finish.run;
     if command.is_empty() {
         return Ok(());
@@ -107,14 +115,17 @@ async fn finish(source: &StudySource, folder: &StudyFolder, verdict: &Verdict, c
         .start();
     let exit = match child {
         Ok(mut child) => {
-            let exit = child.wait(FINISH).await;
+            let exit = tokio::select! {
+                exit = child.wait(FINISH) => exit.map_err(|error| error.to_string()),
+                () = stop.cancelled() => Err("it was ended, as you wished".to_owned()),
+            };
             if matches!(exit, Ok(Some(_))) {
                 // What it left in the background, e.g. to deliver a mail, is the user's.
                 child.release();
             }
             exit
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.to_string()),
     };
     match exit {
         Ok(Some(exit)) if exit.success() => Ok(()),
@@ -123,7 +134,7 @@ async fn finish(source: &StudySource, folder: &StudyFolder, verdict: &Verdict, c
             "it did not end within {} s and was ended",
             FINISH.as_secs()
         )),
-        Err(error) => Err(error.to_string()),
+        Err(why) => Err(why),
     }
     .map_err(|why| {
         Error::host(format!(
@@ -143,7 +154,12 @@ pub(super) async fn tell(
     stop: &CancellationToken,
 ) -> Result<u8> {
     if !global.json {
-        output::print_until_stopped(verdict.to_string(), stop).await?;
+        if stop.is_cancelled() {
+            // The study was over by then; a second signal ends a print that nobody reads.
+            output::print(&verdict.to_string())?;
+        } else {
+            output::print_until_stopped(verdict.to_string(), stop).await?;
+        }
     }
     match ended_by(verdict).or(failure) {
         Some(error) => Err(error),

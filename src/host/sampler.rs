@@ -13,7 +13,7 @@ use super::probe::CpuTicks;
 pub struct HostSample {
     /// What only grows: `cpu_user_s`, `cpu_system_s`, `cpu_iowait_s`, `cpu_steal_s`, `cpu_idle_s` (seconds, all cores),
     /// `context_switches`, `disk_read_bytes`, `disk_written_bytes`, `disk_busy_s`, `swap_in_pages`, `swap_out_pages`,
-    /// `server_cpu_s`, `server_read_bytes`, `server_written_bytes`.
+    /// `server_cpu_s`, `server_read_bytes`, `server_written_bytes`, and of the load `load_cpu_s`.
     pub counters: BTreeMap<&'static str, f64>,
     /// Values of the moment: `server_rss_bytes`, `server_peak_rss_bytes`, `server_swap_bytes`.
     pub gauges: BTreeMap<&'static str, f64>,
@@ -35,13 +35,11 @@ impl HostSample {
     pub fn take(server: i32, data: &Path) -> Self {
         let mut sample = Self::default();
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
-        sample.add_cpu(&read("/proc/stat"), ticks_per_second);
-        if let Some(stat) = Stat::of(server) {
-            sample
-                .counters
-                .insert("server_cpu_s", stat.cpu_ticks as f64 / ticks_per_second);
-        }
+        sample.add_cpu(
+            &read("/proc/stat"),
+            rustix::param::clock_ticks_per_second() as f64,
+        );
+        sample.add_cpu_of("server_cpu_s", server);
         sample.add_vmstat(&read("/proc/vmstat"));
         sample.add_process(
             &read(&format!("/proc/{server}/status")),
@@ -57,6 +55,21 @@ impl HostSample {
                 .insert("disk_busy_s", disk.busy_ms as f64 / 1000.0);
         }
         sample
+    }
+
+    /// Adds what the load generator uses, by its process id.
+    #[must_use]
+    pub fn with_load(mut self, load: i32) -> Self {
+        self.add_cpu_of("load_cpu_s", load);
+        self
+    }
+
+    fn add_cpu_of(&mut self, name: &'static str, pid: i32) {
+        if let Some(stat) = Stat::of(pid) {
+            let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+            self.counters
+                .insert(name, stat.cpu_ticks as f64 / ticks_per_second);
+        }
     }
 
     /// What happened between an earlier sample and this one: differences of counters, gauges of this one. A counter that
@@ -178,9 +191,10 @@ mod tests {
     #[test]
     fn the_own_process_has_a_resident_size() {
         let own = i32::try_from(std::process::id()).unwrap();
-        let sample = HostSample::take(own, Path::new("/"));
+        let sample = HostSample::take(own, Path::new("/")).with_load(own);
         assert!(sample.gauges["server_rss_bytes"] > 0.0);
         assert!(sample.counters["cpu_user_s"] > 0.0);
         assert!(sample.counters["server_cpu_s"] >= 0.0);
+        assert!(sample.counters["load_cpu_s"] >= sample.counters["server_cpu_s"]);
     }
 }

@@ -4,7 +4,9 @@ use crate::trial::Measurement;
 
 /// From this share of its time on, the CPU counts as busy.
 const CPU_BUSY: f64 = 0.85;
-/// The same of a disk: requests were under way.
+/// CPU time of other programs that is told apart, a share of all.
+const OTHERS: f64 = 0.05;
+/// From this share of its time on, with requests under way, a disk counts as busy.
 const DISK_BUSY: f64 = 0.8;
 /// CPU time taken by the hypervisor that matters, a share.
 const STOLEN: f64 = 0.05;
@@ -86,13 +88,29 @@ fn cpu(windows: &Windows<'_>) -> Option<String> {
         );
     }
     if busy && let Some(server) = windows.rate("server_cpu_s") {
-        let others = (used - server).max(0.0);
-        words += &format!(", {server:.1} by the server and {others:.1} by the load generator and the rest");
-        if others > server {
-            words += ", which leave the server little: run the load with fewer threads, or on more cores";
-        }
+        words += &users(used, all, server, windows.rate("load_cpu_s"));
     }
     Some(words)
+}
+
+/// Who used the CPU, and what to do where it was not the server.
+fn users(used: f64, all: f64, server: f64, load: Option<f64>) -> String {
+    let rest = (used - server - load.unwrap_or(0.0)).max(0.0);
+    let mut words = format!(", {server:.1} by the server");
+    match load {
+        Some(load) if rest >= OTHERS * all => {
+            words += &format!(", {load:.1} by the load generator and {rest:.1} by others");
+        }
+        Some(load) => words += &format!(" and {load:.1} by the load generator"),
+        None => words += &format!(" and {rest:.1} by the load generator and others"),
+    }
+    let load = load.unwrap_or(0.0);
+    if rest > server.max(load) {
+        words += ": whatever else runs on this host leaves the server little";
+    } else if load > server {
+        words += ": the load generator leaves the server little; run it with fewer threads, or on more cores";
+    }
+    words
 }
 
 fn class(windows: &Windows<'_>, cores_of_class: Option<u32>) -> Option<String> {
@@ -203,18 +221,37 @@ mod tests {
         let busy = [("cpu_user_s", 15.0), ("cpu_system_s", 4.0), ("cpu_idle_s", 1.0)];
         let told = idle_but(&busy);
         assert_eq!(told, ["the CPU: 1.9 of 2 cores were in use"]);
-        let told = idle_but(&[&busy[..], &[("server_cpu_s", 12.0)]].concat());
-        assert_eq!(
-            told,
-            [
-                "the CPU: 1.9 of 2 cores were in use, 1.2 by the server and 0.7 by the load generator and the rest"
-            ]
-        );
-        let told = idle_but(&[&busy[..], &[("server_cpu_s", 6.0)]].concat());
-        assert!(
-            told[0].contains("0.6 by the server") && told[0].contains("fewer threads"),
-            "{told:?}"
-        );
+        let with = |more: &[(&'static str, f64)]| idle_but(&[&busy[..], more].concat()).remove(0);
+        let was = "the CPU: 1.9 of 2 cores were in use, ";
+        for (server, load, told) in [
+            (
+                12.0,
+                None,
+                "1.2 by the server and 0.7 by the load generator and others",
+            ),
+            (12.0, Some(7.0), "1.2 by the server and 0.7 by the load generator"),
+            (
+                12.0,
+                Some(4.0),
+                "1.2 by the server, 0.4 by the load generator and 0.3 by others",
+            ),
+            (
+                6.0,
+                Some(13.0),
+                "0.6 by the server and 1.3 by the load generator: the load generator leaves the server little; run it \
+                 with fewer threads, or on more cores",
+            ),
+            (
+                1.0,
+                Some(2.0),
+                "0.1 by the server, 0.2 by the load generator and 1.6 by others: whatever else runs on this host \
+                 leaves the server little",
+            ),
+        ] {
+            let load = load.map(|load| ("load_cpu_s", load));
+            let counters: Vec<_> = [("server_cpu_s", server)].into_iter().chain(load).collect();
+            assert_eq!(with(&counters), format!("{was}{told}"));
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Which job comes next.
 
+use std::collections::BTreeSet;
+
 use super::blame::{settled, streaks};
 use super::budget::{self, BASELINES};
 use super::confirm::{Stand, is_baseline};
@@ -262,7 +264,7 @@ fn begin_confirmation(inputs: &Inputs<'_>, facts: &Facts, view: &View, fits: boo
         );
     };
     if is_baseline(inputs, facts, &best.configuration) {
-        return done(inputs, facts, VerdictKind::BaselineIsBest, None);
+        return done(inputs, facts, VerdictKind::BaselineIsBest, tried(facts));
     }
     match Design::plan(inputs, facts, &best) {
         Some(design) => first_run(inputs, facts, &design),
@@ -275,6 +277,18 @@ fn begin_confirmation(inputs: &Inputs<'_>, facts: &Facts, view: &View, fits: boo
             });
             Next::Done(verdict)
         }
+    }
+}
+
+/// How many configurations were put to the baseline: the best of few is not the best there is.
+fn tried(facts: &Facts) -> String {
+    let others: BTreeSet<String> = searched(facts)
+        .filter(|(fact, outcome)| fact.job.purpose != Purpose::Baseline && outcome.measurement().is_some())
+        .map(|(fact, _)| fact.job.configuration.key())
+        .collect();
+    match others.len() {
+        1 => "1 other configuration was measured".to_owned(),
+        n => format!("{n} other configurations were measured"),
     }
 }
 

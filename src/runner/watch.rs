@@ -123,7 +123,8 @@ impl Watch<'_> {
     pub(super) async fn sample_status(&mut self, phase: Phase) -> Result<(), Failure> {
         let at = self.samples.seconds.last().map_or(0.0, |second| second.at);
         match sample(self.client, self.instance, self.data, at).await {
-            Ok(sample) => {
+            Ok(mut sample) => {
+                sample.host = sample.host.with_load(self.load.identity().pid);
                 self.samples.status.push(sample);
                 Ok(())
             }

@@ -3,12 +3,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, of_kind};
+use rustix::process::Signal;
+
+use crate::bench::{Bench, of_kind, send};
 use crate::handed_over::{STEP, study};
+
+/// A server that is slower with all but the baseline.
+const SLOWER: &str = "[load]\ntps = \"if(innodb_log_buffer_size > 16M, 200, 300)\"\n";
 
 /// Whether a file holds something, at the latest after a while.
 fn is_written(path: &Path) -> bool {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(90);
     while std::fs::read_to_string(path).unwrap_or_default().is_empty() {
         if Instant::now() > end {
             return false;
@@ -67,7 +72,7 @@ fn a_my_cnf_that_cannot_be_written_is_an_error_after_the_verdict_and_the_next_ru
 
 #[test]
 fn an_outdated_my_cnf_that_cannot_be_removed_hides_no_verdict() {
-    let bench = Bench::new("[load]\ntps = \"if(innodb_log_buffer_size > 16M, 200, 300)\"\n");
+    let bench = Bench::new(SLOWER);
     bench.write("study.toml", &study().text());
     let folder = bench.path().join("results/fake");
     std::fs::create_dir_all(folder.join("my.cnf")).unwrap();
@@ -86,4 +91,25 @@ fn an_outdated_my_cnf_that_cannot_be_removed_hides_no_verdict() {
         run.text()
     );
     assert!(!folder.join("zz-noctune.cnf").exists(), "what can be removed is");
+}
+
+#[test]
+fn a_command_at_the_end_that_does_not_end_is_ended_by_ctrl_c_and_hides_no_verdict() {
+    let bench = Bench::new(SLOWER);
+    let finish = "[finish]\nrun = 'echo began > began; /bin/sleep 500'\n";
+    bench.write("study.toml", &format!("{}\n{finish}", study().text()));
+    let mut child = bench.spawn(&["tune", "study.toml", "--shared-host"]);
+    assert!(is_written(&bench.path().join("began")), "{}", bench.errors());
+    send(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(4), "{}", bench.errors());
+    let told = std::fs::read_to_string(bench.path().join("out")).unwrap();
+    assert!(
+        told.contains("nothing measured was better than the baseline"),
+        "{told}"
+    );
+    assert!(
+        bench.errors().contains("it was ended, as you wished"),
+        "{}",
+        bench.errors()
+    );
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, of_kind, send};
 use crate::study::Study;
+use crate::trials::Trials;
 
 /// How the first trial ended in this world. The study is interrupted then.
 #[track_caller]
@@ -252,4 +253,16 @@ fn a_study_whose_trials_take_longer_than_expected_says_that_no_time_was_left_for
     // Told before the first trial, too: such a budget suffices for short trials only.
     let told = run.stderr.find("measures for up to 10s instead of 1s").unwrap();
     assert!(told < run.stderr.find("trial 1").unwrap(), "{}", run.text());
+}
+
+#[tokio::test]
+async fn a_trial_records_what_server_and_load_used_of_the_cpu() {
+    let bench = Bench::new("");
+    let sysbench = bench.bin().join("sysbench").display().to_string();
+    let mut trials = Trials::new(&bench.bin().join("mariadbd"), &sysbench, bench.path()).await;
+    let record = trials.run().await;
+    let counters = &record.outcome.measurement().unwrap().counters;
+    for name in ["cpu_user_s", "server_cpu_s", "load_cpu_s"] {
+        assert!(counters[name] >= 0.0, "{name}: {counters:?}");
+    }
 }

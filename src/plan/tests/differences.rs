@@ -63,6 +63,7 @@ fn a_load_that_feels_no_knob_is_told_with_what_seems_to_limit_it_and_hands_nothi
 #[test]
 fn equal_results_everywhere_are_no_difference_without_a_number_that_is_none() {
     let (_, verdict) = Bench::new().run(|_, _| measured(&[("tps", 1200.0)]));
+    assert!(!verdict.confirmed() && verdict.exit_code() == 4);
     let seen = verdict.no_difference.as_ref().unwrap();
     assert!(seen.spread < 1e-9 && seen.run_noise < 1e-9, "{seen:?}");
     assert!(!verdict.to_string().contains("NaN"), "{verdict}");
@@ -87,6 +88,7 @@ fn a_gain_that_is_certain_but_small_is_handed_over_as_not_confirmed() {
     let gain = verdict.gain.unwrap();
     assert!(gain.low > 1.0 && gain.low < 1.9, "{gain:?}");
     assert_eq!(verdict.kind, VerdictKind::NotConfirmed);
+    assert!(!verdict.confirmed() && verdict.exit_code() == 4);
     assert_eq!(verdict.best.map(|best| best.configuration), Some(x_is(3)));
     assert_eq!(verdict.no_difference, None);
 }
