@@ -9,6 +9,17 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A size in bytes. Displayed as the servers write it: the largest suffix that divides it (`128M`, `1536M`, `1000`).
+///
+/// ```
+/// use noctune::units::Bytes;
+///
+/// let pool: Bytes = "1536M".parse().unwrap();
+/// assert_eq!((pool.to_string(), pool.human()), ("1536M".to_owned(), "1.50 GiB".to_owned()));
+///
+/// // Servers take whole numbers only; the message has the spelling that works.
+/// let refused = "1.5G".parse::<Bytes>().unwrap_err();
+/// assert!(refused.to_string().contains("1536M"), "{refused}");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);

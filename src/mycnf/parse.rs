@@ -103,6 +103,23 @@ pub fn parse(files: &dyn Files, path: &Path, dialect: Dialect) -> MyCnf {
 }
 
 /// Reads a text as the content of `name` for the server `dialect`; what it includes counts as missing.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use noctune::mycnf::{Dialect, parse_text};
+///
+/// let text = b"[mysqld]\ninnodb-io-capacity = 400   # disks\n[client]\nport = 3307\n[mariadb]\ninnodb_io_capacity=800\n";
+/// let server = Dialect::MariaDb { major: 10, minor: 11 };
+/// let read = parse_text(Path::new("my.cnf"), text, server);
+///
+/// // Of all groups the server reads the last line counts, whatever its spelling.
+/// let effective = read.effective(|option| option == "innodb_io_capacity");
+/// let (meaning, setting) = &effective["innodb_io_capacity"];
+/// assert_eq!(meaning.value.as_deref(), Some("800"));
+/// assert_eq!(setting.place(), "my.cnf:6");
+/// assert_eq!(read.unread().count(), 1, "the port is for clients");
+/// ```
 pub fn parse_text(name: &Path, text: &[u8], dialect: Dialect) -> MyCnf {
     let mut walk = Walk::new(None, dialect);
     walk.file(name, text, 0);

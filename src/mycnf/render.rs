@@ -127,6 +127,23 @@ pub fn render(recommended: &Recommended) -> String {
 }
 
 /// The `[mysqld]` section alone: the end of [`render`], byte for byte, whatever the header says. Ends with a line feed.
+///
+/// ```
+/// use noctune::mycnf::{Effect, RecommendedLine, render_section};
+/// use noctune::space::Value;
+///
+/// let line = RecommendedLine {
+///     variable: "innodb_buffer_pool_size".to_owned(),
+///     value: Value::Int(6 << 30),
+///     size: true,
+///     baseline: Some(Value::Int(128 << 20)),
+///     set_in_baseline: false,
+///     effect: Effect::Together,
+/// };
+/// let text = render_section(&[line]);
+/// assert!(text.starts_with("[mysqld]\n# was 128M (the server's default)"), "{text}");
+/// assert!(text.ends_with("\ninnodb_buffer_pool_size = 6G\n"), "{text}");
+/// ```
 pub fn render_section(lines: &[RecommendedLine]) -> String {
     let mut out = String::from("[mysqld]\n");
     if lines.is_empty() {

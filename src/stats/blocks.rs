@@ -10,6 +10,18 @@ use super::{Interval, t_critical};
 
 /// The t interval of a ratio from one log ratio per block, on the scale of the ratio: the point is the geometric mean.
 /// None with fewer than two blocks or with a value that is not finite.
+///
+/// ```
+/// use noctune::stats::ratio_interval;
+///
+/// // Transactions per second of the two arms in five blocks: the host got slower, the ratio stayed.
+/// let blocks = [(520.0, 400.0), (470.0, 370.0), (455.0, 350.0), (400.0, 300.0), (330.0, 260.0)];
+/// let log_ratios = blocks.map(|(best, baseline): (f64, f64)| (best / baseline).ln());
+/// let gain = ratio_interval(&log_ratios, 0.95).unwrap();
+/// assert!((gain.point - 1.29).abs() < 0.01);
+/// assert!(gain.low > 1.25 && gain.high < 1.35, "known to a few percent");
+/// assert_eq!(ratio_interval(&log_ratios[..1], 0.95), None);
+/// ```
 pub fn ratio_interval(log_ratios: &[f64], level: f64) -> Option<Interval> {
     let n = log_ratios.len() as f64;
     if log_ratios.len() < 2 || log_ratios.iter().any(|x| !x.is_finite()) {

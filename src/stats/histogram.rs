@@ -14,6 +14,21 @@ const SUB_BUCKETS: u64 = 64;
 const SUB_BITS: u32 = 6;
 
 /// Counts of durations per bucket; trailing empty buckets are not kept.
+///
+/// ```
+/// use noctune::stats::Histogram;
+///
+/// // A percentile of a window comes from all of its events, never from an average of percentiles per second.
+/// let (mut quiet, mut stalled) = (Histogram::default(), Histogram::default());
+/// (0..990).for_each(|_| quiet.record(5_000));
+/// (0..10).for_each(|_| stalled.record(800_000));
+/// let mut window = quiet.clone();
+/// window.merge(&stalled);
+/// assert_eq!(window.total(), 1000);
+/// let p99 = window.quantile_ms(0.99).unwrap();
+/// assert!((p99 - 5.0).abs() < 0.1, "buckets are about 1 % wide: {p99}");
+/// assert!(window.max_ms().unwrap() > 790.0);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Histogram {
     counts: Vec<u64>,

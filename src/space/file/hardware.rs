@@ -34,6 +34,21 @@ struct HardwareFile {
 
 /// Reads `text`, the contents of the machine class file `name`. Sizes need a unit: `2000` could be anything.
 ///
+/// ```
+/// use noctune::space::file::parse_hardware;
+/// use noctune::units::Bytes;
+///
+/// let text = r#"
+///     format = 1
+///     name = "small"
+///     cores = 2
+///     ram = "4G"
+///     disk_free = "40G"
+///     storage = "ssd"
+/// "#;
+/// assert_eq!(parse_hardware(text, "small.toml").unwrap().ram, Bytes::gib(4));
+/// ```
+///
 /// # Errors
 /// As [`read_strict`]; a size without a unit; no cores; another format.
 pub fn parse_hardware(text: &str, name: &str) -> Result<MachineClass> {
