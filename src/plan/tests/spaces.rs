@@ -137,6 +137,58 @@ fn a_confirmation_of_what_the_space_does_not_hold_is_ended_and_the_next_best_con
 }
 
 #[test]
+fn a_confirmation_outside_of_narrower_bounds_is_ended_wherever_it_stands() {
+    let (plain, _) = Bench::new().run(exact);
+    for n in searched(&plain) + 1..=plain.jobs.len() {
+        let mut bench = Bench::new();
+        bench.space = space(&[("x", 4, 1000)]);
+        bench.settings.budget_seconds = 1800.0;
+        let (_, verdict) = bench.go_on(first(&plain, n), |number, job| match x_of(job) {
+            1..=3 => panic!("after {n} trials, trial {number} runs {:?}", job.configuration),
+            _ => exact(number, job),
+        });
+        let claim = verdict.claim();
+        assert_eq!(
+            claim.best.as_ref().unwrap().configuration,
+            x_is(100),
+            "after {n} trials"
+        );
+        assert!(verdict.confirmed(), "{verdict}");
+    }
+}
+
+#[test]
+fn a_knob_that_was_taken_out_and_comes_back_brings_its_trials_back() {
+    let mut bench = Bench::new();
+    let (plain, _) = bench.run(exact);
+    let without = with_y(&first(&plain, searched(&plain)), three_has_its_own);
+    let (mut facts, verdict) = bench.go_on(without, exact);
+    assert_eq!(verdict.kind, VerdictKind::Confirmed);
+    bench.space = space(&[("x", 0, 1000), ("y", 0, 10)]);
+    bench.baseline = with(&x_is(0), Y);
+    bench.settings.budget_seconds = 3000.0;
+    let inputs = bench.inputs();
+    assert_eq!(left_out(&inputs, &facts), []);
+    let seen = observations(&inputs, &settled(&inputs, &facts));
+    assert!(seen.iter().all(|seen| seen.configuration.get("y").is_some()));
+    let kept = last_confirmed(&inputs, &facts)
+        .unwrap()
+        .best
+        .unwrap()
+        .configuration;
+    assert_eq!(kept.get("y"), Some(&Y.into()));
+    // What left no trace in the facts is only how they are read.
+    facts.past = settled(&inputs, &facts).past.clone();
+    assert_eq!(
+        bench.next(&facts),
+        bench.next(&Facts {
+            past: Past::default(),
+            ..facts.clone()
+        })
+    );
+}
+
+#[test]
 fn a_confirmation_of_what_the_space_holds_goes_on_without_the_knob() {
     let bench = Bench::new();
     let (plain, verdict) = bench.run(exact);
