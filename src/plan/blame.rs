@@ -67,7 +67,8 @@ pub(super) fn streaks<'a>(inputs: &Inputs<'_>, jobs: &'a [Fact]) -> Vec<Streak<'
     streaks
 }
 
-fn is_baseline_run(inputs: &Inputs<'_>, fact: &Fact) -> bool {
+/// Whether a trial ran the baseline, whatever for.
+pub(super) fn is_baseline_run(inputs: &Inputs<'_>, fact: &Fact) -> bool {
     let purpose = fact.job.purpose;
     purpose == Purpose::Baseline
         || matches!(

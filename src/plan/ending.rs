@@ -1,6 +1,6 @@
 //! Failures that end a study before its budget is used, and when they are forgiven.
 
-use super::blame::streaks;
+use super::blame::{is_baseline_run, streaks};
 use super::budget::BASELINES;
 use super::failure::{group, is_certain};
 use super::observe::{cause, is_hidden, searched_in};
@@ -57,7 +57,19 @@ fn end(fact: &Fact) -> Option<i64> {
     Some(began(fact)? + (fact.seconds() * 1000.0) as i64)
 }
 
+/// Whether the last of these jobs, which was not measured, ended the study.
 fn ends(inputs: &Inputs<'_>, jobs: &[Fact], forgiven: TrialNumber) -> bool {
+    let refuses = |fact: &Fact| {
+        fact.outcome()
+            .is_some_and(|outcome| outcome.is_candidate_failure() && !is_hidden(outcome))
+    };
+    if jobs
+        .last()
+        .is_some_and(|last| refuses(last) && !is_baseline_run(inputs, last))
+    {
+        // Many candidates may be refused in a long study; all they can end is a search that measured none.
+        return hopeless(jobs, forgiven);
+    }
     host_problem(inputs, jobs, forgiven).is_some()
         || baseline_failed(jobs, forgiven).is_some()
         || hopeless(jobs, forgiven)

@@ -232,3 +232,37 @@ fn killed_in_any_trial_a_study_takes_the_jobs_it_would_have_taken() {
     // The draw holds what it is drawn for.
     assert!(ends.len() >= 7 && again >= 5, "{again} run again, {ends:?}");
 }
+
+#[test]
+fn what_a_study_of_many_refused_trials_forgives_is_found_in_one_pass() {
+    let bench = Bench::new();
+    let job = |purpose, x| Job {
+        purpose,
+        configuration: x_is(x),
+        length: bench.settings.length,
+        why: String::new(),
+        model: None,
+        host: None,
+    };
+    let facts = Facts {
+        jobs: (1..=12_000)
+            .map(|number| {
+                let (job, outcome) = match number {
+                    1..=3 => (job(Purpose::Baseline, 0), measured(&[("tps", 500.0)])),
+                    _ if number % 3 == 0 => (
+                        job(Purpose::Explore, number as i64),
+                        refused(CauseKind::BadValue, "x", "bad value"),
+                    ),
+                    _ => (job(Purpose::Explore, number as i64), measured(&[("tps", 500.0)])),
+                };
+                ended(number, job, outcome, "here")
+            })
+            .collect(),
+        ..Facts::default()
+    };
+    let began = std::time::Instant::now();
+    assert_eq!(crate::plan::ending::forgiven(&bench.inputs(), &facts), 0);
+    // Milliseconds; each trial against all before it would take many seconds.
+    let took = began.elapsed();
+    assert!(took.as_secs() < 2, "{took:?}");
+}
