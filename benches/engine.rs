@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use noctune::space::{Configuration, Dimension, Domain, Ground, Knob, Point, Scale, Space, Value, Writes};
+use noctune::space::{Configuration, Dimension, Domain, Ground, Knob, Point, Scale, Space, Value};
 use noctune::strategy::bayes::Prior;
 use noctune::strategy::bayes::fit::Likelihood;
 use noctune::strategy::bayes::gp::Posterior;
@@ -18,10 +18,8 @@ const KNOBS: usize = 20;
 
 fn space() -> Space {
     let knobs = (0..KNOBS)
-        .map(|i| Knob {
-            name: format!("knob_{i}"),
-            family: String::new(),
-            domain: if i % 4 == 3 {
+        .map(|i| {
+            let domain = if i % 4 == 3 {
                 Domain::Enum {
                     values: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
                 }
@@ -34,16 +32,8 @@ fn space() -> Space {
                     special: Vec::new(),
                     bytes: false,
                 }
-            },
-            when: None,
-            writes: Writes::Own,
-            reads: None,
-            default: None,
-            fixed: None,
-            rule: None,
-            source: String::new(),
-            note: None,
-            dynamic: None,
+            };
+            Knob::new(format!("knob_{i}"), domain)
         })
         .collect();
     Space::new(knobs, Vec::new(), Ground::default()).expect("names differ and nothing is conditional")

@@ -3,9 +3,7 @@
 //! A response is 1000 exp(-loss). The loss adds up: valleys and saturations of the few knobs that matter, weak effects of the
 //! others, words that move the valley of a number, pairs of numbers that have to fit together.
 
-use noctune::space::{
-    Configuration, Coordinate, Dimension, Domain, Ground, Knob, Scale, Space, Value, Writes,
-};
+use noctune::space::{Configuration, Coordinate, Dimension, Domain, Ground, Knob, Scale, Space, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -265,18 +263,8 @@ fn knob(index: usize, rng: &mut impl Rng) -> Knob {
             .collect::<Vec<_>>(),
     );
     Knob {
-        name: format!("knob_{index:02}"),
-        family: String::new(),
-        domain,
-        when: None,
-        writes: Writes::Own,
-        reads: None,
         default: default.or(Some(Value::Int(0))),
-        fixed: None,
-        rule: None,
-        source: String::new(),
-        note: None,
-        dynamic: None,
+        ..Knob::new(format!("knob_{index:02}"), domain)
     }
 }
 

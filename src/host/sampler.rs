@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::caches::DiskCounters;
 use super::identity::Stat;
-use super::probe::CpuTicks;
+use super::others::CpuTicks;
 
 /// Counters at one moment. Counters grow from boot or from the server's start; gauges are values of the moment.
 #[derive(Debug, Clone, Default, PartialEq)]

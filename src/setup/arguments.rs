@@ -69,18 +69,8 @@ mod tests {
 
     fn knob(name: &str, writes: Writes) -> Knob {
         Knob {
-            name: name.to_owned(),
-            family: "io".to_owned(),
-            domain: Domain::Bool,
-            when: None,
             writes,
-            reads: None,
-            default: None,
-            fixed: None,
-            rule: None,
-            source: String::new(),
-            note: None,
-            dynamic: None,
+            ..Knob::new(name, Domain::Bool)
         }
     }
 

@@ -50,6 +50,24 @@ pub struct Knob {
 }
 
 impl Knob {
+    /// A knob that writes the variable of its name, whenever, and of which nothing else is known.
+    pub fn new(name: impl Into<String>, domain: Domain) -> Self {
+        Self {
+            name: name.into(),
+            family: String::new(),
+            domain,
+            when: None,
+            writes: Writes::Own,
+            reads: None,
+            default: None,
+            fixed: None,
+            rule: None,
+            source: String::new(),
+            note: None,
+            dynamic: None,
+        }
+    }
+
     /// Names of the variables it may write.
     pub fn variables(&self) -> Vec<&str> {
         match &self.writes {

@@ -11,6 +11,7 @@ pub mod file;
 mod hardware;
 pub mod isolation;
 mod knob;
+mod line;
 mod memory;
 mod permit;
 mod point;

@@ -23,6 +23,8 @@ pub use random::Random;
 pub use sobol::Sobol;
 
 #[cfg(test)]
+mod own_tests;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;

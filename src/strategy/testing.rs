@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Goal, Observation, Proposal, Search, Seen, Strategy};
 use crate::space::expr::Expr;
-use crate::space::{Configuration, Constraint, Domain, Ground, Knob, Scale, Space, Writes};
+use crate::space::{Configuration, Constraint, Domain, Ground, Knob, Scale, Space};
 
 /// A knob of a test space.
 pub(super) enum Spec {
@@ -51,20 +51,7 @@ pub(super) fn knobs(specs: &[Spec]) -> Vec<Knob> {
                     (name, Domain::Enum { values })
                 }
             };
-            Knob {
-                name: name.to_owned(),
-                family: String::new(),
-                domain,
-                when: None,
-                writes: Writes::Own,
-                reads: None,
-                default: None,
-                fixed: None,
-                rule: None,
-                source: String::new(),
-                note: None,
-                dynamic: None,
-            }
+            Knob::new(name, domain)
         })
         .collect()
 }

@@ -6,25 +6,8 @@ use crate::space::{Domain, Knob, Space, Writes};
 use crate::space::{Ground, Scale};
 use crate::study::Surroundings;
 
-fn knob(name: &str, domain: Domain) -> Knob {
-    Knob {
-        name: name.to_owned(),
-        family: "io".to_owned(),
-        domain,
-        when: None,
-        writes: Writes::Own,
-        reads: None,
-        default: None,
-        fixed: None,
-        rule: None,
-        source: "a test".to_owned(),
-        note: None,
-        dynamic: None,
-    }
-}
-
 fn int(name: &str, min: i64, max: i64) -> Knob {
-    knob(
+    Knob::new(
         name,
         Domain::Int {
             min,
@@ -38,7 +21,7 @@ fn int(name: &str, min: i64, max: i64) -> Knob {
 }
 
 fn choices(name: &str, values: &[&str]) -> Knob {
-    knob(
+    Knob::new(
         name,
         Domain::Enum {
             values: values.iter().map(|v| (*v).to_owned()).collect(),

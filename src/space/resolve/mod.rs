@@ -7,9 +7,13 @@ mod isolation_tests;
 mod knob;
 mod merge;
 mod names;
+mod numbers;
+#[cfg(test)]
+mod property_tests;
 mod run;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use merge::variables_written;
 pub use run::{Inputs, LeftOut, Resolution, resolve};
