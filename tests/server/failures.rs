@@ -1,4 +1,4 @@
-//! Servers that do not start, and servers that die or hang.
+//! Servers that do not start, each cause once, and servers that hang. Whole trials are in `whole_trials`.
 
 use std::time::Duration;
 
@@ -59,27 +59,6 @@ async fn a_pool_larger_than_memory_is_out_of_memory() {
         return;
     };
     assert!(matches!(outcome, Outcome::OutOfMemory { .. }), "{outcome:?}");
-}
-
-#[tokio::test]
-async fn a_server_killed_while_it_runs_is_noticed_with_its_signal() {
-    let Some(bench) = bench().await else { return };
-    bench.reset(None);
-    let mut instance = bench.start(&[], None).await.unwrap();
-    assert_eq!(instance.try_exit().unwrap(), None);
-    instance.identity().kill_group();
-    let exit = instance.kill().await.unwrap().unwrap();
-    assert_eq!(exit.signal, Some(9));
-    let death = Death {
-        code: exit.code,
-        signal: exit.signal,
-        cgroup_kills: Some(0),
-        ..Death::default()
-    };
-    assert!(matches!(
-        classify_death(&instance.log(), &death),
-        Outcome::Crashed { signal: Some(9), .. }
-    ));
 }
 
 #[tokio::test]

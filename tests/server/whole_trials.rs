@@ -1,4 +1,5 @@
-//! Whole trials of the real server under the real load, in which something goes wrong: the outcome, and nothing left.
+//! Whole trials of the real server under the real load, in which something goes wrong: the outcome, and nothing left. Other
+//! causes of a failed start are in `failures`, without the trial around them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,30 +100,6 @@ async fn an_unknown_variable_refuses_the_trial_by_name() {
         (cause.kind, cause.variable.as_deref()),
         (CauseKind::UnknownVariable, Some("innodb_nonsense"))
     );
-}
-
-#[tokio::test]
-async fn a_bad_enum_refuses_the_trial_with_its_value() {
-    let scratch = scratch();
-    let Some(outcome) = start_with(scratch.path(), "--thread-handling=loaded").await else {
-        return;
-    };
-    let Outcome::ServerRefused { cause } = outcome else {
-        panic!("{outcome:?}")
-    };
-    assert_eq!(
-        (cause.kind, cause.value.as_deref()),
-        (CauseKind::BadValue, Some("loaded"))
-    );
-}
-
-#[tokio::test]
-async fn a_pool_larger_than_memory_ends_the_trial_out_of_memory() {
-    let scratch = scratch();
-    let Some(outcome) = start_with(scratch.path(), "--innodb-buffer-pool-size=900T").await else {
-        return;
-    };
-    assert!(matches!(outcome, Outcome::OutOfMemory { .. }), "{outcome:?}");
 }
 
 /// A small disk in memory; given back when dropped.
