@@ -10,11 +10,11 @@ use super::tune::ended;
 use super::{Global, output};
 use crate::error::{Error, Problem, Result};
 use crate::handover::{Recommendation, hand_over, hand_over_nothing};
-use crate::host::Spawn;
+use crate::host::{Child, Exit, Spawn};
 use crate::night::Event;
 use crate::plan::{Verdict, VerdictKind};
 use crate::server::remove_data;
-use crate::setup::{Frozen, StudyFolder, StudySource};
+use crate::setup::{Frozen, StudySource};
 use crate::store::Store;
 
 /// How long the user's command at the end may take.
@@ -59,10 +59,58 @@ impl Concluded<'_> {
             my_cnf: written.then(|| folder.my_cnf().display().to_string()),
         });
         let code = exit(verdict, failure.as_ref());
-        if let Err(error) = finish(self.source, folder, verdict, code, &self.session.stop).await {
+        if let Err(error) = self.finish(verdict, code).await {
             self.warn(error.to_string());
         }
         failure
+    }
+
+    /// Runs the user's command at the end, and waits for it until the user wants to stop; its failure is told and changes
+    /// nothing.
+    async fn finish(&self, verdict: &Verdict, code: u8) -> Result<()> {
+        let command = &self.source.study.finish.run;
+        if command.is_empty() {
+            return Ok(());
+        }
+        let folder = self.session.folder.path();
+        let child = Spawn::new("/bin/sh")
+            .args(["-c", command.as_str()])
+            .env("NOCTUNE_STUDY", &self.source.study.study.name)
+            .env("NOCTUNE_FOLDER", folder)
+            .env("NOCTUNE_VERDICT", verdict.line())
+            .env("NOCTUNE_EXIT_CODE", code.to_string())
+            .start();
+        let why = match child {
+            Ok(child) => match self.finished(child).await? {
+                Ok(exit) if exit.success() => return Ok(()),
+                Ok(exit) => format!("it ended with {exit}"),
+                Err(why) => why,
+            },
+            Err(error) => error.to_string(),
+        };
+        Err(Error::host(format!(
+            "the study is done, but the command at its end failed: {why}"
+        ))
+        .at("[finish] run")
+        .next(format!("everything is in {}", folder.display())))
+    }
+
+    /// How the user's command ended, or why it was ended. Until then all it started ends with Noctune.
+    async fn finished(&self, mut child: Child) -> Result<std::result::Result<Exit, String>> {
+        let identity = child.identity().clone();
+        self.session.guardian.watch(&identity)?;
+        let exit = tokio::select! {
+            exit = child.wait(FINISH) => exit.map_err(|error| error.to_string()),
+            () = self.session.stop.cancelled() => Err("it was ended, as you wished".to_owned()),
+        };
+        match exit {
+            // What it left in the background, e.g. to deliver a mail, is the user's.
+            Ok(Some(_)) => child.release(),
+            _ => drop(child),
+        }
+        self.session.guardian.forget(&identity)?;
+        let late = || format!("it did not end within {} s and was ended", FINISH.as_secs());
+        Ok(exit.and_then(|exit| exit.ok_or_else(late)))
     }
 
     async fn hand_over(&self, verdict: &Verdict) -> Result<bool> {
@@ -91,58 +139,6 @@ fn exit(verdict: &Verdict, failure: Option<&Error>) -> u8 {
         Some(error) => error.exit_code(),
         None => verdict.exit_code(),
     }
-}
-
-/// Runs the user's command at the end, and waits for it until the user wants to stop; its failure is told and changes
-/// nothing.
-async fn finish(
-    source: &StudySource,
-    folder: &StudyFolder,
-    verdict: &Verdict,
-    code: u8,
-    stop: &CancellationToken,
-) -> Result<()> {
-    let command = &source.study.finish.run;
-    if command.is_empty() {
-        return Ok(());
-    }
-    let child = Spawn::new("/bin/sh")
-        .args(["-c", command.as_str()])
-        .env("NOCTUNE_STUDY", &source.study.study.name)
-        .env("NOCTUNE_FOLDER", folder.path())
-        .env("NOCTUNE_VERDICT", verdict.line())
-        .env("NOCTUNE_EXIT_CODE", code.to_string())
-        .start();
-    let exit = match child {
-        Ok(mut child) => {
-            let exit = tokio::select! {
-                exit = child.wait(FINISH) => exit.map_err(|error| error.to_string()),
-                () = stop.cancelled() => Err("it was ended, as you wished".to_owned()),
-            };
-            if matches!(exit, Ok(Some(_))) {
-                // What it left in the background, e.g. to deliver a mail, is the user's.
-                child.release();
-            }
-            exit
-        }
-        Err(error) => Err(error.to_string()),
-    };
-    match exit {
-        Ok(Some(exit)) if exit.success() => Ok(()),
-        Ok(Some(exit)) => Err(format!("it ended with {exit}")),
-        Ok(None) => Err(format!(
-            "it did not end within {} s and was ended",
-            FINISH.as_secs()
-        )),
-        Err(why) => Err(why),
-    }
-    .map_err(|why| {
-        Error::host(format!(
-            "the study is done, but the command at its end failed: {why}"
-        ))
-        .at("[finish] run")
-        .next(format!("everything is in {}", folder.path().display()))
-    })
 }
 
 /// Prints what was found; the exit code of the verdict. Then what ended the study, or kept its recommendation from being
