@@ -12,6 +12,7 @@ mod probe;
 mod process;
 mod run_as;
 mod sampler;
+mod standstill;
 mod storage;
 mod supervisor;
 
@@ -28,5 +29,6 @@ pub use probe::{Fingerprint, cores};
 pub use process::{Output, Spawn, open_files_limit};
 pub use run_as::RunAs;
 pub use sampler::{HostSample, Swapping};
+pub use standstill::standstill;
 pub use storage::{Storage, existing};
 pub use supervisor::supervise;

@@ -11,7 +11,7 @@ use super::load::Sysbench;
 use super::output::Output;
 use super::{classify, script};
 use crate::error::{Error, IoContext, Problem, Result};
-use crate::host::{Child, Exit};
+use crate::host::{Child, Exit, standstill};
 use crate::workload::Endpoint;
 
 /// How long the server may take for what needs no rows: connecting, making the database.
@@ -22,6 +22,11 @@ const FILL_BASE: Duration = Duration::from_secs(15 * 60);
 const SLOWEST_ROWS: u64 = 1000;
 /// How long a script whose rows are not known may fill.
 const FILL_UNKNOWN: Duration = Duration::from_secs(12 * 3600);
+/// How long neither sysbench nor the server may do anything while they fill or count.
+const STANDSTILL: Duration = Duration::from_secs(10 * 60);
+
+/// What to do about a filling that hangs.
+const HANGS: &str = "read that log and template/making/server.log: the server, its disk or sysbench hangs";
 
 /// Limits of filling, each generous: what is longer hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,8 @@ struct Limits {
     answer: Duration,
     /// Filling all tables, and counting the rows of one.
     fill: Duration,
+    /// Nothing being done at all: a night is too long to wait for what hangs.
+    standstill: Duration,
 }
 
 impl Limits {
@@ -42,7 +49,11 @@ impl Limits {
         } else {
             FILL_UNKNOWN
         };
-        Ok(Self { answer: ANSWER, fill })
+        Ok(Self {
+            answer: ANSWER,
+            fill,
+            standstill: STANDSTILL,
+        })
     }
 }
 
@@ -61,6 +72,7 @@ pub(super) async fn prepare(
     let create = format!("CREATE DATABASE IF NOT EXISTS {database}");
     execute(&mut server, create, limits.answer).await?;
     close(server).await;
+    let server = server_of(endpoint).await;
 
     let fills_tables = script::fills_tables(load.script());
     let threads = if fills_tables {
@@ -75,7 +87,10 @@ pub(super) async fn prepare(
         .spawn(&file, endpoint, threads, folder, &log)
         .and_then(|spawn| spawn.arg("prepare").start())
         .context("sysbench cannot be run, output in", &log)?;
-    let exit = filled(&mut child, &log, limits.fill, stop).await?;
+    let exit = unless_still(server, Some(child.pid()), &log, limits, async {
+        filled(&mut child, &log, limits.fill, stop).await
+    })
+    .await?;
     let text = std::fs::read_to_string(&log).context("cannot read", &log)?;
     let output = Output::parse(&text).map_err(Error::Host)?;
     if let Some(failure) = classify::failure(&output, exit.code) {
@@ -86,10 +101,47 @@ pub(super) async fn prepare(
         return Err(error.at(log.display().to_string()));
     }
     // A new connection: servers end one that is idle for hours.
-    let mut server = connect(endpoint, limits.answer).await?;
-    let counted = count(&mut server, load, &database, fills_tables, limits.fill).await;
-    close(server).await;
+    let mut connection = connect(endpoint, limits.answer).await?;
+    let counted = unless_still(server, None, &log, limits, async {
+        count(&mut connection, load, &database, fills_tables, limits.fill).await
+    })
+    .await;
+    close(connection).await;
     counted.map_err(|error| error.at(log.display().to_string()))
+}
+
+/// The process that answers on the socket; none where that cannot be known.
+async fn server_of(endpoint: &Endpoint) -> Option<i32> {
+    if endpoint.port.is_some() {
+        return None;
+    }
+    let stream = tokio::net::UnixStream::connect(&endpoint.socket).await.ok()?;
+    stream.peer_cred().ok()?.pid()
+}
+
+/// Does `work` unless server and sysbench stand still over it.
+async fn unless_still<T>(
+    server: Option<i32>,
+    sysbench: Option<i32>,
+    log: &Path,
+    limits: Limits,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let Some(server) = server else {
+        return work.await;
+    };
+    let pids: Vec<i32> = std::iter::once(server).chain(sysbench).collect();
+    tokio::select! {
+        done = work => done,
+        () = standstill(&pids, limits.standstill) => {
+            let seconds = limits.standstill.as_secs_f64();
+            Err(Error::host(format!(
+                "filling the load's tables stands still: neither sysbench nor the server did anything for {seconds} s"
+            ))
+            .at(log.display().to_string())
+            .next(HANGS))
+        }
+    }
 }
 
 /// How the filling sysbench ended, once it did.
@@ -105,9 +157,11 @@ async fn filled(child: &mut Child, log: &Path, limit: Duration, stop: &Cancellat
         }
         if Instant::now() >= end {
             let seconds = limit.as_secs_f64();
-            return Err(Error::host(format!("filling the load's tables took longer than {seconds} s"))
-                .at(log.display().to_string())
-                .next("read that log and template/making/server.log: the server, its disk or sysbench hangs"));
+            return Err(
+                Error::host(format!("filling the load's tables took longer than {seconds} s"))
+                    .at(log.display().to_string())
+                    .next(HANGS),
+            );
         }
     }
 }
@@ -282,5 +336,41 @@ mod tests {
             told.contains("longer than 0.3 s") && told.contains("prepare.log"),
             "{told}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_filling_in_which_nothing_is_done_is_not_waited_for_until_its_limit() {
+        let sleeper = || crate::host::Spawn::new("sleep").arg("600").start().unwrap();
+        let (server, mut sysbench) = (sleeper(), sleeper());
+        let limits = Limits {
+            standstill: Duration::from_millis(300),
+            ..Limits::of(&load("8", "250000")).unwrap()
+        };
+        let (log, stop) = (Path::new("prepare.log"), CancellationToken::new());
+        let pid = sysbench.pid();
+        let work = async { filled(&mut sysbench, log, limits.fill, &stop).await };
+        let ended = unless_still(Some(server.pid()), Some(pid), log, limits, work);
+        let error = tokio::time::timeout(Duration::from_secs(60), ended)
+            .await
+            .unwrap()
+            .unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains("stands still"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn the_server_of_a_socket_is_known_by_the_kernel() {
+        let scratch = tempfile::tempdir().unwrap();
+        let socket = scratch.path().join("s");
+        let _ours = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let endpoint = Endpoint {
+            socket,
+            port: None,
+            user: "root".to_owned(),
+            password: None,
+            database: "sbtest".to_owned(),
+        };
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(server_of(&endpoint).await, Some(own));
     }
 }
