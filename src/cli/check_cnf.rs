@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::check::bill_json;
 use super::{Global, output};
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext as _, Result};
 use crate::host::{Fingerprint, Guardian};
 use crate::mycnf::{self, same_value};
 use crate::night::{Event, Events};
-use crate::server::{ServerBinary, server_facts};
+use crate::server::{OptionFate, ServerBinary, option_fate, server_facts};
 use crate::setup::{DiskFiles, dialect, probed_class, read_settings, run_settings};
 use crate::space::{MemoryBill, VariableFacts, variable_value};
 use crate::units::Bytes;
@@ -27,8 +27,10 @@ enum Verdict {
     Rounded,
     /// Another value runs.
     Changed,
-    /// The server has no such setting.
+    /// The server has no such setting, and stops at it.
     Unknown,
+    /// The server takes it and does nothing with it.
+    Dead,
     /// It stands in a group the server does not read.
     Ignored,
     /// A later line sets it again.
@@ -79,7 +81,7 @@ pub(super) async fn run(
             .await
             .map_err(|error| error.at(place.clone()))?;
     let winners = parsed.effective(known);
-    let rows: Vec<Row> = parsed
+    let mut rows: Vec<Row> = parsed
         .settings
         .iter()
         .map(|setting| {
@@ -96,6 +98,7 @@ pub(super) async fn run(
             let limits = facts.variables.get(&meaning.variable);
             let verdict = match (&effective, &written) {
                 _ if !setting.read => Verdict::Ignored,
+                _ if !meaning.known && meaning.loose => Verdict::Dead,
                 _ if !meaning.known => Verdict::Unknown,
                 _ if !wins => Verdict::Overridden,
                 // A path in place of a switch: the private server has its own.
@@ -113,6 +116,7 @@ pub(super) async fn run(
             }
         })
         .collect();
+    without_variable(&mut rows, &binary).await?;
     let class = probed_class(&Fingerprint::read(&std::env::temp_dir()))?;
     let variable = |name: &str| {
         let kind = facts.variables.get(name).map(|facts| facts.kind);
@@ -136,7 +140,37 @@ pub(super) async fn run(
     if rows.is_empty() {
         return Err(Error::input("no setting was found in this file").at(file.display().to_string()));
     }
-    Ok(0)
+    let stops = rows.iter().find(|row| row.verdict == Verdict::Unknown);
+    if let Some(row) = stops {
+        events.send(&Event::Warning {
+            text: format!(
+                "{} does not start with this my.cnf: {}:{}: it has no {}",
+                facts.name(),
+                row.file,
+                row.line,
+                row.name
+            ),
+            next: Some("correct that name, or take it out".to_owned()),
+        });
+    }
+    Ok(u8::from(stops.is_some()))
+}
+
+/// Asks the server about names that are no variables: they may be options without one.
+async fn without_variable(rows: &mut [Row], binary: &ServerBinary) -> Result<()> {
+    let failed = "cannot make a folder to ask the server in";
+    let scratch = tempfile::Builder::new()
+        .prefix("noctune-")
+        .tempdir()
+        .context(failed, &std::env::temp_dir())?;
+    for row in rows.iter_mut().filter(|row| row.verdict == Verdict::Unknown) {
+        row.verdict = match option_fate(binary, &row.name, row.written.as_deref(), scratch.path()).await? {
+            OptionFate::Taken => Verdict::Ok,
+            OptionFate::Dead => Verdict::Dead,
+            OptionFate::Unknown => Verdict::Unknown,
+        };
+    }
+    Ok(())
 }
 
 fn indented(bill: &MemoryBill) -> String {
@@ -181,9 +215,8 @@ fn text(rows: &[Row], server: &str) -> String {
             Verdict::Clamped => format!("beyond the server's limit, runs with {}", value(&row.effective)),
             Verdict::Rounded => format!("rounded to {}", value(&row.effective)),
             Verdict::Changed => format!("runs with {}", value(&row.effective)),
-            Verdict::Unknown => {
-                "no variable of this server: it stops there, unless it is an option without one".to_owned()
-            }
+            Verdict::Unknown => "unknown to this server: it stops there".to_owned(),
+            Verdict::Dead => "does nothing on this server".to_owned(),
             Verdict::Ignored => "in a group the server does not read".to_owned(),
             Verdict::Overridden => "a later line sets it again".to_owned(),
         };

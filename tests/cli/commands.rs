@@ -76,11 +76,21 @@ fn check_tells_of_a_my_cnf_what_the_server_makes_of_each_line() {
     }
     bench.write(
         "my.cnf",
-        "[mysqld]\nsort_buffer_size = 2M\ninnodb_buffer_pol_size = 1G\n",
+        "[mysqld]\nuser = mysql\ninnodb_buffer_pol_size = 1G\nloose_shard = 3\n",
     );
     let run = bench.run(&["check", "my.cnf", "--json"]);
-    // It may be an option without a variable: told, not refused.
-    assert_eq!(run.code, Some(0), "{}", run.text());
+    assert_eq!(run.code, Some(1), "{}", run.text());
+    assert!(
+        run.text().contains("it has no innodb_buffer_pol_size"),
+        "{}",
+        run.text()
+    );
+    // An option without a variable.
+    assert!(
+        run.stdout.contains("\"name\":\"user\",\"verdict\":\"ok\""),
+        "{}",
+        run.text()
+    );
     assert!(
         run.stdout
             .contains("\"line\":3,\"name\":\"innodb_buffer_pol_size\",\"verdict\":\"unknown\""),

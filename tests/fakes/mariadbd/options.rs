@@ -13,7 +13,7 @@ const GROUPS: [&str; 6] = [
 ];
 
 /// Options that are no variables and change nothing here.
-pub(super) const IGNORED: [&str; 12] = [
+pub(super) const IGNORED: [&str; 14] = [
     "user",
     "bootstrap",
     "console",
@@ -26,6 +26,8 @@ pub(super) const IGNORED: [&str; 12] = [
     "symbolic_links",
     "gdb",
     "silent_startup",
+    "help",
+    "verbose",
 ];
 
 /// One option: its name with `_` between words, and its value where it has one.

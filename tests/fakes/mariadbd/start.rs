@@ -34,11 +34,12 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
     }
     let mut variables = Variables::defaults()?;
     variables.put("version", &world.file.server.version);
-    let mut bootstrap = false;
+    let (mut bootstrap, mut help) = (false, false);
     let mut notes = Vec::new();
     let mut failure = None;
     for (name, value) in gather(arguments)? {
         bootstrap |= name == "bootstrap";
+        help |= name == "help";
         let loose = name.strip_prefix("loose_");
         let name = loose.unwrap_or(&name);
         if IGNORED.contains(&name) {
@@ -71,6 +72,9 @@ pub(crate) fn run(world: &World, arguments: &[String]) -> Fallible<u8> {
             log.line("ERROR", &line);
         }
         return Ok(code);
+    }
+    if help {
+        return Ok(0);
     }
     if !Path::new(variables.get("datadir")).is_dir() {
         log.line(
