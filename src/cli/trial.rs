@@ -22,7 +22,8 @@ pub(super) async fn run(
 ) -> Result<u8> {
     let source = StudySource::read(file)?;
     let session = Session::begin(global, &source.study.study.name)?;
-    if let Some(seen) = check_host(shared_host).await? {
+    let looking = check_host(shared_host, &session.events);
+    if let Some(seen) = session.unless_stopped(looking).await? {
         session.events.send(&Event::Warning {
             text: format!("{seen}; a single trial means little here"),
             next: None,

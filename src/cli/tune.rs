@@ -30,7 +30,8 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
         });
     }
     let stored = stored(global, &session.folder, &source.study.study.name).await?;
-    let shared = check_host(shared_host).await?;
+    let looking = check_host(shared_host, &session.events);
+    let shared = session.unless_stopped(looking).await?;
     if let Some(seen) = shared {
         session.events.send(&Event::Warning {
             text: format!("{seen}; single figures mean little here, pairs are what counts"),

@@ -1,21 +1,15 @@
-//! What the host gives: the machine class, whether it is free for measuring, the load's program.
+//! What the host gives: the machine class, the load's program.
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::{Frozen, StudySource};
 use crate::error::{Error, Problem, Result};
-use crate::host::{Fingerprint, other_load};
+use crate::host::Fingerprint;
 use crate::space::{MachineClass, Storage, Value, embedded, file::parse_hardware};
 use crate::strategy::{self, Strategy};
 use crate::study::WorkloadKind;
 use crate::units::Bytes;
 use crate::workload::{Workload, sysbench::Sysbench};
-
-/// Foreign use of the CPU or of a disk above this share makes a host unfit for measuring (trial: "Other people's hosts").
-const BUSY: f64 = 0.2;
-/// How long the host is looked at.
-const LOOK: Duration = Duration::from_millis(1500);
 
 /// The machine class of a study.
 pub(super) struct Classes {
@@ -157,52 +151,6 @@ pub fn probed_class(host: &Fingerprint) -> Result<MachineClass> {
         connections: None,
         source: format!("probed on {}", host.hostname),
     })
-}
-
-/// Refuses a host where another database server or another load is busy, unless the user knows.
-///
-/// # Errors
-/// [`Error::Host`] with what was seen.
-pub async fn check_host(shared: bool) -> Result<Option<String>> {
-    let mut others = other_load(&[], LOOK).await;
-    if others.disk_share > BUSY {
-        // What was written a moment ago, by our last run perhaps, reaches the disk now; only what lasts is a load.
-        others = other_load(&[], LOOK).await;
-    }
-    let servers: Vec<String> = others
-        .servers
-        .iter()
-        .map(|server| {
-            format!(
-                "{} (process {}, {:.2} cores)",
-                server.name, server.pid, server.cores_used
-            )
-        })
-        .collect();
-    let seen = if !servers.is_empty() {
-        format!(
-            "another database server runs on this host: {}",
-            servers.join(", ")
-        )
-    } else if others.cpu_share > BUSY {
-        format!(
-            "other programs use {:.0} % of this host's CPU",
-            100.0 * others.cpu_share
-        )
-    } else if others.disk_share > BUSY {
-        format!(
-            "other programs keep a disk of this host busy {:.0} % of the time",
-            100.0 * others.disk_share
-        )
-    } else {
-        return Ok(None);
-    };
-    if shared {
-        return Ok(Some(seen));
-    }
-    Err(Error::Host(Problem::new(seen).next(
-        "measure on a free host; or pass --shared-host and believe pairs only, not single trials",
-    )))
 }
 
 /// The load of a study.

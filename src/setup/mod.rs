@@ -2,6 +2,7 @@
 
 mod arguments;
 mod baseline;
+mod busy;
 mod candidate;
 mod disk;
 mod folder;
@@ -14,11 +15,12 @@ mod users_data;
 mod worker;
 
 pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};
+pub use busy::check_host;
 pub(crate) use candidate::knob_value;
 pub use disk::DiskNeed;
 pub use folder::{FolderLock, StudyFolder, write_atomically};
 pub use frozen::Frozen;
-pub use host::{check_host, probed_class, strategy, workload};
+pub use host::{probed_class, strategy, workload};
 pub use prepared::{Prepared, Resolved, prepare, resolve_study};
 pub use study::StudySource;
 pub use worker::{is_gone, this_worker};
