@@ -106,7 +106,7 @@ fn engine(criterion: &mut Criterion) {
         let hyper = likelihood.minimize(&[start], 60);
         let posterior = Posterior::new(&at, &labels, &variances, &hyper).expect("finite labels");
         criterion.bench_function(&format!("predict {n} points, n = {n}"), |bencher| {
-            bencher.iter(|| black_box(posterior.predict(&at)));
+            bencher.iter(|| black_box(posterior.predict(&at, &at)));
         });
         let search = Search {
             space: &space,

@@ -103,15 +103,20 @@ fn few_proposals_fail_once_the_border_is_known() {
         throughput(c).filter(|_| c.get("pool_mb").and_then(Value::as_f64).unwrap() < 2500.0)
     };
     let strategy = strategy("bayes");
-    let mut night = Night::new(&space, 9, &response);
-    night.noise = 0.02;
-    night.observe(defaults(), None);
-    night.run(strategy.as_ref(), 30);
-    let failed = night.observations[20..]
-        .iter()
-        .filter(|o| o.seen == super::Seen::Failed)
-        .count();
-    assert!(failed <= 4, "{failed} of 11 failed");
+    let (mut late, mut failed) = (0, 0);
+    for seed in 1..9 {
+        let mut night = Night::new(&space, seed, &response);
+        night.noise = 0.02;
+        night.observe(defaults(), None);
+        night.run(strategy.as_ref(), 30);
+        late += night.observations[20..].len();
+        failed += night.observations[20..]
+            .iter()
+            .filter(|o| o.seen == super::Seen::Failed)
+            .count();
+    }
+    // Chance alone fails a third; so close to the border a search that learns nothing of it would fail half.
+    assert!(3 * failed <= late, "{failed} of {late} failed");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::Strategy;
-use super::bayes::{Bayes, Prior, Settings};
+use super::bayes::{Bayes, Ensemble, Prior, Settings};
 use super::coordinate::Coordinates;
 use super::nelder_mead::NelderMead;
 use super::random::Random;
@@ -25,8 +25,10 @@ pub enum Preset {
     Bayes {
         /// Distinct configurations before the model proposes; at least 1.
         initial: usize,
-        /// Belief about the hyper-parameters.
-        prior: Prior,
+        /// Beliefs about the hyper-parameters; at least one.
+        priors: Vec<Prior>,
+        /// Draws of the hyper-parameters under each belief, at most 64; 0 takes the most probable ones alone.
+        draws: usize,
         /// Whether labels are warped.
         warp: bool,
         /// Whether proposals stay near what was tried while little is known.
@@ -66,7 +68,7 @@ fn usual_confidence() -> f64 {
 
 /// Every kind with its keys, for "did you mean".
 const KEYS: [(&str, &[&str]); 5] = [
-    ("bayes", &["initial", "prior", "warp", "trust-region"]),
+    ("bayes", &["initial", "priors", "draws", "warp", "trust-region"]),
     ("coordinate", &["step", "min-step", "runs", "confidence"]),
     ("nelder-mead", &["step", "iterations"]),
     ("sobol", &[]),
@@ -109,11 +111,18 @@ impl Preset {
         match *self {
             Self::Bayes {
                 initial,
-                prior,
+                ref priors,
+                draws,
                 warp,
                 trust_region,
             } => Box::new(Bayes {
-                settings: Settings { prior, warp },
+                settings: Settings {
+                    ensemble: Ensemble {
+                        priors: priors.clone(),
+                        draws,
+                    },
+                    warp,
+                },
                 initial,
                 trust_region,
             }),
@@ -140,11 +149,20 @@ impl Preset {
                 Ok(())
             } else {
                 Err(Error::input(format!("\"{key}\" of the preset is out of its range"))
-                    .next("steps lie above 0.001 and at most at 1, the smallest not above the first; a confidence lies between 0 and 1; counts are 1 or more"))
+                    .next("steps lie above 0.001 and at most at 1, the smallest not above the first; a confidence lies between 0 and 1; counts are 1 or more, draws at most 64; priors name one or more"))
             }
         };
         match *self {
-            Self::Bayes { initial, .. } => positive("initial", initial >= 1),
+            Self::Bayes {
+                initial,
+                ref priors,
+                draws,
+                ..
+            } => {
+                positive("initial", initial >= 1)?;
+                positive("priors", !priors.is_empty())?;
+                positive("draws", draws <= 64)
+            }
             Self::Coordinate {
                 step,
                 min_step,

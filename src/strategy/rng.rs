@@ -1,6 +1,6 @@
 //! Random numbers that depend on nothing but the study's seed, how far it is, and what they are for.
 
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
@@ -24,4 +24,10 @@ pub(super) fn study_seed(seed: u64, purpose: &str) -> u32 {
     hasher.update(purpose.as_bytes());
     let digest = hasher.finalize();
     u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]])
+}
+
+/// A standard normal number (Box and Muller).
+pub(super) fn normal(rng: &mut impl Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
 }

@@ -11,77 +11,11 @@ use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 use ndarray::Array1;
 use rand::Rng;
-use serde::Deserialize;
 
 use super::gp::{factor, solve};
-use super::kernel::{Hyper, Rows, matern};
+use super::kernel::{Hyper, Rows, dot, matern};
+use super::prior::{Belief, Prior};
 
-/// What is believed of the hyper-parameters before any label is seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Prior {
-    /// Nearly flat in the logarithms, as Vizier's default Gaussian process has it, with the signal centred at 1 because
-    /// labels are standardised (Song et al., "The Vizier Gaussian Process Bandit Algorithm", 2024).
-    Flat,
-    /// Length scales that grow with the number of dimensions (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian
-    /// Optimization Performs Great in High Dimensions", 2024).
-    DimensionScaled,
-}
-
-/// A normal belief about one logarithm.
-#[derive(Debug, Clone, Copy)]
-struct Belief {
-    mean: f64,
-    sd: f64,
-}
-
-impl Prior {
-    fn length(self, dimensions: usize) -> Belief {
-        match self {
-            Self::Flat => Belief {
-                mean: 0.5 * 0.5f64.ln(),
-                sd: 1.0 / 0.08f64.sqrt(),
-            },
-            Self::DimensionScaled => Belief {
-                mean: 2f64.sqrt() + 0.5 * (dimensions.max(1) as f64).ln(),
-                sd: 3f64.sqrt(),
-            },
-        }
-    }
-
-    fn signal(self) -> Belief {
-        match self {
-            Self::Flat => Belief {
-                mean: 0.0,
-                sd: 1.0 / 0.02f64.sqrt(),
-            },
-            Self::DimensionScaled => Belief { mean: 0.0, sd: 0.5 },
-        }
-    }
-
-    fn noise(self) -> Belief {
-        match self {
-            Self::Flat => Belief {
-                mean: 0.0039f64.ln(),
-                sd: 1.0 / 0.02f64.sqrt(),
-            },
-            Self::DimensionScaled => Belief { mean: -4.0, sd: 1.0 },
-        }
-    }
-
-    /// Bounds of the logarithms of length scales.
-    fn length_bounds(self) -> (f64, f64) {
-        match self {
-            Self::Flat => (0.1f64.ln(), 10f64.ln()),
-            Self::DimensionScaled => (0.025f64.ln(), 50f64.ln()),
-        }
-    }
-}
-
-/// Bounds of ln of the signal's variance.
-const SIGNAL_BOUNDS: (f64, f64) = (-3.0, 3.0);
-/// Bounds of ln of the noise's variance: 1e-6 to 1.
-const NOISE_BOUNDS: (f64, f64) = (-13.8, 0.0);
 /// Cost of hyper-parameters whose covariance cannot be factored: worse than any other, and still finite.
 const UNUSABLE: f64 = 1e10;
 
@@ -100,11 +34,11 @@ impl<'a> Likelihood<'a> {
     /// Of `labels` (standardised) at `rows`, each with its own variance.
     pub fn new(rows: &Rows, labels: &'a [f64], variances: &'a [f64], prior: Prior) -> Self {
         let mut pairs = Vec::with_capacity(rows.len() * rows.len() / 2 * rows.width());
+        let mut pair = vec![0.0; rows.width()];
         for i in 0..rows.len() {
             for j in 0..i {
-                for k in 0..rows.width() {
-                    pairs.push(rows.squared(k, rows.row(i)[k], rows.row(j)[k]));
-                }
+                rows.squares(rows.row(i), rows.row(j), &mut pair);
+                pairs.extend_from_slice(&pair);
             }
         }
         Self {
@@ -168,28 +102,43 @@ impl<'a> Likelihood<'a> {
             gradient[k] *= -2.0 * weights[k];
         }
         for (k, entry) in gradient.iter_mut().enumerate() {
-            let belief = self.belief(k);
-            let z = (flat[k] - belief.mean) / belief.sd;
-            value += 0.5 * z * z;
-            *entry += z / belief.sd;
+            let (cost, slope) = self.belief(k).cost(flat[k]);
+            value += cost;
+            *entry += slope;
         }
         (value.is_finite() && gradient.iter().all(|g| g.is_finite())).then_some((value, gradient))
     }
 
     fn belief(&self, k: usize) -> Belief {
-        match k.checked_sub(self.dimensions) {
-            None => self.prior.length(self.dimensions),
-            Some(0) => self.prior.signal(),
-            Some(_) => self.prior.noise(),
-        }
+        self.prior.belief(k, self.dimensions)
     }
 
     fn bounds(&self, k: usize) -> (f64, f64) {
-        match k.checked_sub(self.dimensions) {
-            None => self.prior.length_bounds(),
-            Some(0) => SIGNAL_BOUNDS,
-            Some(_) => NOISE_BOUNDS,
-        }
+        self.prior.bounds(k, self.dimensions)
+    }
+
+    /// Flat hyper-parameters as logits of their shares of the bounds, so that every real number is legal.
+    pub(super) fn to_free(&self, flat: &[f64]) -> Vec<f64> {
+        flat.iter()
+            .enumerate()
+            .map(|(k, &value)| {
+                let (low, high) = self.bounds(k);
+                let share = ((value - low) / (high - low)).clamp(0.01, 0.99);
+                (share / (1.0 - share)).ln()
+            })
+            .collect()
+    }
+
+    /// Back from logits, with the slope of each hyper-parameter by its logit.
+    pub(super) fn bounded_from(&self, free: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        free.iter()
+            .enumerate()
+            .map(|(k, z)| {
+                let (low, high) = self.bounds(k);
+                let share = 1.0 / (1.0 + (-z).exp());
+                (low + (high - low) * share, (high - low) * share * (1.0 - share))
+            })
+            .unzip()
     }
 
     /// The best hyper-parameters found from all `starts` (flat), with at most `iterations` steps from each.
@@ -201,7 +150,7 @@ impl<'a> Likelihood<'a> {
                 best: &best,
                 last: RefCell::new(None),
             };
-            let initial = bounded.to_free(start);
+            let initial = Array1::from(self.to_free(start));
             let search = MoreThuenteLineSearch::new().with_c(1e-4, 0.9);
             let Ok(search) = search else { continue };
             // A failed line search ends this start; the best point it saw is kept all the same.
@@ -218,7 +167,7 @@ impl<'a> Likelihood<'a> {
     fn default_hyper(&self) -> Hyper {
         let at = |k: usize| {
             let (low, high) = self.bounds(k);
-            self.belief(k).mean.clamp(low, high)
+            self.belief(k).centre().clamp(low, high)
         };
         let d = self.dimensions;
         Hyper {
@@ -241,10 +190,6 @@ impl<'a> Likelihood<'a> {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
 /// Where, the cost there, and its gradient.
 type Evaluation = (Array1<f64>, f64, Array1<f64>);
 
@@ -257,34 +202,13 @@ struct Bounded<'a> {
 }
 
 impl Bounded<'_> {
-    fn to_free(&self, flat: &[f64]) -> Array1<f64> {
-        flat.iter()
-            .enumerate()
-            .map(|(k, &value)| {
-                let (low, high) = self.likelihood.bounds(k);
-                let share = ((value - low) / (high - low)).clamp(0.01, 0.99);
-                (share / (1.0 - share)).ln()
-            })
-            .collect()
-    }
-
     fn both(&self, free: &Array1<f64>) -> (f64, Array1<f64>) {
         if let Some((at, value, gradient)) = self.last.borrow().as_ref()
             && at == free
         {
             return (*value, gradient.clone());
         }
-        let mut slopes = Vec::with_capacity(free.len());
-        let flat: Vec<f64> = free
-            .iter()
-            .enumerate()
-            .map(|(k, z)| {
-                let (low, high) = self.likelihood.bounds(k);
-                let share = 1.0 / (1.0 + (-z).exp());
-                slopes.push((high - low) * share * (1.0 - share));
-                low + (high - low) * share
-            })
-            .collect();
+        let (flat, slopes) = self.likelihood.bounded_from(&free.to_vec());
         let (value, gradient) = match self.likelihood.evaluate(&flat) {
             Some((value, gradient)) => {
                 let gradient = gradient.iter().zip(&slopes).map(|(g, s)| g * s).collect();

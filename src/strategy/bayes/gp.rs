@@ -6,12 +6,11 @@ use faer::linalg::solvers::{Llt, Solve};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Mat, Par, Side};
 
-use super::kernel::{Hyper, Rows, matern};
+use super::kernel::{Hyper, Rows, dot, matern};
 
 /// The posterior over the labels of some rows, for fixed hyper-parameters.
 #[derive(Debug, Clone)]
 pub struct Posterior {
-    rows: Rows,
     weights: Vec<f64>,
     signal: f64,
     factor: Mat<f64>,
@@ -35,18 +34,20 @@ impl Posterior {
         let weights = hyper.weights();
         let signal = hyper.signal.exp();
         let noise = hyper.noise.exp();
-        let covariance = Mat::from_fn(n, n, |i, j| {
-            let prior = signal * matern(rows.scaled(rows.row(i), rows.row(j), &weights)).0;
-            if i == j {
-                prior + noise + variances[i]
-            } else {
-                prior
+        let mut covariance = Mat::<f64>::zeros(n, n);
+        let mut squares = vec![0.0; rows.width()];
+        for i in 0..n {
+            covariance[(i, i)] = signal + noise + variances[i];
+            for j in 0..i {
+                rows.squares(rows.row(i), rows.row(j), &mut squares);
+                let prior = signal * matern(dot(&squares, &weights)).0;
+                covariance[(i, j)] = prior;
+                covariance[(j, i)] = prior;
             }
-        });
+        }
         let llt = factor(covariance)?;
         let alpha = solve(&llt, labels);
         let posterior = Self {
-            rows: rows.clone(),
             weights,
             signal,
             factor: llt.L().to_owned(),
@@ -55,19 +56,23 @@ impl Posterior {
         posterior.alpha.iter().all(|a| a.is_finite()).then_some(posterior)
     }
 
-    /// Predictions at every row of `at`.
-    pub fn predict(&self, at: &Rows) -> Vec<Prediction> {
-        let n = self.rows.len();
-        let mut cross = Mat::<f64>::zeros(n, at.len());
-        let mut means = vec![0.0; at.len()];
-        for (j, mean) in means.iter_mut().enumerate() {
-            let here = at.row(j);
-            for (i, alpha) in self.alpha.iter().enumerate() {
-                let k = self.signal * matern(self.rows.scaled(here, self.rows.row(i), &self.weights)).0;
-                cross[(i, j)] = k;
-                *mean += k * alpha;
-            }
-        }
+    /// Predictions of the posterior over `rows` (those it was conditioned on) at every row of `at`.
+    pub fn predict(&self, rows: &Rows, at: &Rows) -> Vec<Prediction> {
+        predict_all(&[self], rows, at).pop().unwrap_or_default()
+    }
+
+    /// From the covariances of the points with what was observed, a column a point.
+    fn given(&self, mut cross: Mat<f64>) -> Vec<Prediction> {
+        let means: Vec<f64> = (0..cross.ncols())
+            .map(|j| {
+                cross
+                    .col(j)
+                    .iter()
+                    .zip(&self.alpha)
+                    .map(|(k, alpha)| k * alpha)
+                    .sum()
+            })
+            .collect();
         solve_lower_triangular_in_place(self.factor.as_ref(), cross.as_mut(), Par::Seq);
         means
             .into_iter()
@@ -79,6 +84,27 @@ impl Posterior {
             })
             .collect()
     }
+}
+
+/// Predictions of several posteriors over the same `rows` at every row of `at`, one list a posterior: distances are
+/// computed once for all.
+pub fn predict_all(posteriors: &[&Posterior], rows: &Rows, at: &Rows) -> Vec<Vec<Prediction>> {
+    let n = rows.len();
+    let mut crosses: Vec<Mat<f64>> = posteriors.iter().map(|_| Mat::zeros(n, at.len())).collect();
+    let mut squares = vec![0.0; rows.width()];
+    for j in 0..at.len() {
+        for i in 0..n {
+            rows.squares(at.row(j), rows.row(i), &mut squares);
+            for (cross, posterior) in crosses.iter_mut().zip(posteriors) {
+                cross[(i, j)] = posterior.signal * matern(dot(&squares, &posterior.weights)).0;
+            }
+        }
+    }
+    posteriors
+        .iter()
+        .zip(crosses)
+        .map(|(posterior, cross)| posterior.given(cross))
+        .collect()
 }
 
 /// The Cholesky factor of a symmetric matrix; jitter on the diagonal grows tenfold from 1e-8 of its mean until it

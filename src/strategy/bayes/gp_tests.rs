@@ -2,9 +2,10 @@
 
 use crate::space::{Coordinate, Dimension, Point};
 
-use super::fit::{Likelihood, Prior};
+use super::fit::Likelihood;
 use super::gp::Posterior;
 use super::kernel::{Hyper, Rows};
+use super::prior::Prior;
 
 fn dimensions() -> [Dimension; 4] {
     let number = Dimension::Number {
@@ -62,7 +63,7 @@ fn predictions_agree_with_independent_numbers() {
         (0.3534482895314341, 0.347804799555189),
         (0.08973918844582739, 0.8989425439611747),
     ];
-    for (found, (mean, sd)) in posterior.predict(&at).iter().zip(expected) {
+    for (found, (mean, sd)) in posterior.predict(&rows(&OBSERVED), &at).iter().zip(expected) {
         assert!((found.mean - mean).abs() < 1e-6, "{found:?} against {mean}");
         assert!((found.sd - sd).abs() < 1e-6, "{found:?} against {sd}");
     }
@@ -79,7 +80,7 @@ fn the_likelihood_agrees_with_an_independent_number() {
 #[test]
 fn gradients_agree_with_finite_differences() {
     let rows = rows(&OBSERVED);
-    for prior in [Prior::Flat, Prior::DimensionScaled] {
+    for prior in [Prior::Flat, Prior::DimensionScaled, Prior::Sparse] {
         let likelihood = Likelihood::new(&rows, &LABELS, &VARIANCES, prior);
         let at = hyper().flat();
         let (_, gradient) = likelihood.evaluate(&at).unwrap();
@@ -117,7 +118,7 @@ fn equal_rows_without_noise_still_factor() {
         ..hyper()
     };
     let posterior = Posterior::new(&rows, &[1.0, 1.0, 1.0, 1.0], &[0.0; 4], &certain).unwrap();
-    let found = posterior.predict(&rows);
+    let found = posterior.predict(&rows, &rows);
     assert!((found[0].mean - 1.0).abs() < 1e-3);
     assert!(found[0].sd.is_finite() && found[0].sd > 0.0);
 }

@@ -3,10 +3,11 @@
 use rand::Rng;
 use serde_json::{Value, json};
 
-use super::acquire::{log_expected_improvement, log_normal_cdf};
-use super::fit::{Likelihood, Prior};
-use super::gp::{Posterior, Prediction};
-use super::kernel::{Hyper, Rows};
+use super::acquire::log_expected_improvement;
+use super::feasibility::Feasibility;
+use super::gp::Prediction;
+use super::kernel::Rows;
+use super::surrogate::{Anchors, Ensemble, Fitting, Labelled, Surrogate, log_mean, mixture};
 use super::warp::{Scale, Warp};
 use crate::space::{Configuration, Point};
 use crate::strategy::history::{Arm, mean};
@@ -16,16 +17,15 @@ use crate::strategy::{Observation, Search, TrialNumber};
 pub(in crate::strategy) const TAG: &str = "bayes";
 /// Up to this many rows every fit is a full one: it costs milliseconds.
 const ALWAYS_FULL: usize = 24;
-/// Above this many rows the hyper-parameters are fitted on a subset of as many.
-const FIT_ROWS: usize = 300;
-/// Steps of a full fit from each start, and of a warm one.
-const ITERATIONS: (u64, u64) = (60, 10);
+/// Power of the probability to run in the acquisition. Above 1 because a failure costs a trial and tells nothing of the
+/// objective: with 2 a quarter fewer proposals failed near a border where the best lies, and as much was reached.
+const FEASIBILITY_POWER: f64 = 2.0;
 
 /// How the model is built.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Belief about the hyper-parameters.
-    pub prior: Prior,
+    /// Which hyper-parameters the model has.
+    pub ensemble: Ensemble,
     /// Whether labels are warped (see [`Warp`]); false standardises them only.
     pub warp: bool,
 }
@@ -33,8 +33,8 @@ pub struct Settings {
 /// Hyper-parameters as they are stored with a proposal, and what they were fitted on.
 #[derive(Debug, Clone, PartialEq)]
 struct Stored {
-    objective: Vec<f64>,
-    feasibility: Option<Vec<f64>>,
+    objective: Anchors,
+    feasibility: Option<Anchors>,
     /// Number of observations at the last full fit.
     full_at: usize,
 }
@@ -44,18 +44,21 @@ impl Stored {
     fn newest(observations: &[Observation], width: usize) -> Option<Self> {
         observations.iter().rev().find_map(|observation| {
             let value = observation.model.as_ref()?.get(TAG)?;
-            let numbers = |key: &str| -> Option<Vec<f64>> {
-                let numbers: Vec<f64> = value
+            let anchors = |key: &str| -> Option<Anchors> {
+                let anchors: Anchors = value
                     .get(key)?
                     .as_array()?
                     .iter()
-                    .map(Value::as_f64)
+                    .map(|flat| flat.as_array()?.iter().map(Value::as_f64).collect())
                     .collect::<Option<_>>()?;
-                (numbers.len() == width + 2).then_some(numbers)
+                anchors
+                    .iter()
+                    .all(|flat| flat.len() == width + 2)
+                    .then_some(anchors)
             };
             Some(Self {
-                objective: numbers("objective")?,
-                feasibility: numbers("feasibility"),
+                objective: anchors("objective")?,
+                feasibility: anchors("feasibility"),
                 full_at: usize::try_from(value.get("full_at")?.as_u64()?).ok()?,
             })
         })
@@ -84,13 +87,11 @@ pub(super) struct Contender {
 pub(super) struct Model {
     scale: Scale,
     warp: Warp,
-    hyper: Hyper,
-    rows: Rows,
-    labels: Vec<f64>,
-    variances: Vec<f64>,
-    posterior: Posterior,
+    surrogate: Surrogate,
     feasibility: Option<Feasibility>,
     contenders: Vec<Contender>,
+    /// Each member's own best belief among the contenders, in label units.
+    bests: Vec<f64>,
     tried: Rows,
     stored: Stored,
 }
@@ -101,7 +102,7 @@ impl Model {
     pub(in crate::strategy) fn fit(
         search: &Search<'_>,
         arms: &[Arm],
-        settings: Settings,
+        settings: &Settings,
         rng: &mut impl Rng,
     ) -> Option<Self> {
         let mut rows = Rows::new(search.space.dimensions());
@@ -142,15 +143,23 @@ impl Model {
         let warm = Stored::newest(search.observations, rows.width());
         let count = search.observations.len();
         let full = count <= ALWAYS_FULL || warm.as_ref().is_none_or(|warm| step(count) > step(warm.full_at));
-        let objective = warm.as_ref().map(|warm| warm.objective.clone());
-        let hyper = fit(&rows, &labels, &variances, settings.prior, objective, full, rng);
-        let posterior = Posterior::new(&rows, &labels, &variances, &hyper)?;
-        let warm_feasibility = warm.as_ref().and_then(|warm| warm.feasibility.clone());
-        let feasibility = Feasibility::fit(arms, &tried, settings.prior, warm_feasibility, full, rng);
-        let contenders = contenders(arms, &points, &posterior, &rows);
+        let fitting = |warm| Fitting {
+            ensemble: &settings.ensemble,
+            warm,
+            full,
+        };
+        let data = Labelled {
+            rows,
+            labels,
+            variances,
+        };
+        let surrogate = Surrogate::fit(data, &fitting(warm.as_ref().map(|warm| &warm.objective)), rng)?;
+        let anchors = warm.as_ref().and_then(|warm| warm.feasibility.as_ref());
+        let feasibility = Feasibility::fit(arms, &tried, &fitting(anchors), rng);
+        let (contenders, bests) = contenders(arms, &points, &surrogate, &tried);
         let stored = Stored {
-            objective: hyper.flat(),
-            feasibility: feasibility.as_ref().map(|model| model.hyper.flat()),
+            objective: surrogate.anchors().clone(),
+            feasibility: feasibility.as_ref().map(|model| model.anchors().clone()),
             full_at: match warm {
                 Some(warm) if !full => warm.full_at,
                 _ => count,
@@ -159,13 +168,10 @@ impl Model {
         let mut model = Self {
             scale,
             warp,
-            hyper,
-            rows,
-            labels,
-            variances,
-            posterior,
+            surrogate,
             feasibility,
             contenders,
+            bests,
             tried,
             stored,
         };
@@ -177,16 +183,8 @@ impl Model {
 
     /// Takes a point that is being measured as if it had come out at its mean.
     pub(super) fn expect(&mut self, point: &Point) {
-        let mut there = self.rows.emptied();
-        there.push(point);
-        let label = self.posterior.predict(&there)[0].mean;
-        self.rows.push(point);
+        self.surrogate.expect(point);
         self.tried.push(point);
-        self.labels.push(label);
-        self.variances.push(0.0);
-        if let Some(posterior) = Posterior::new(&self.rows, &self.labels, &self.variances, &self.hyper) {
-            self.posterior = posterior;
-        }
     }
 
     /// What is stored with a proposal.
@@ -212,17 +210,23 @@ impl Model {
         &self.tried
     }
 
-    /// ln of the expected improvement over `best` times the probability to run, for each row.
-    pub(super) fn acquisition(&self, at: &Rows, best: f64) -> Vec<f64> {
-        let mut scores: Vec<f64> = self
-            .posterior
-            .predict(at)
-            .into_iter()
-            .map(|prediction| log_expected_improvement(prediction, best))
+    /// ln of the expected improvement over what each member believes best, in the mean of the members, times a
+    /// power of the probability to run, for each row.
+    pub(super) fn acquisition(&self, at: &Rows) -> Vec<f64> {
+        let members = self.surrogate.predict(at);
+        let mut scores: Vec<f64> = (0..at.len())
+            .map(|row| {
+                log_mean(
+                    members
+                        .iter()
+                        .zip(&self.bests)
+                        .map(|(member, &best)| log_expected_improvement(member[row], best)),
+                )
+            })
             .collect();
         if let Some(feasibility) = &self.feasibility {
             for (score, log_probability) in scores.iter_mut().zip(feasibility.log_probability(at)) {
-                *score += log_probability;
+                *score += FEASIBILITY_POWER * log_probability;
             }
         }
         scores
@@ -230,13 +234,13 @@ impl Model {
 
     /// Belief at a point in label units, and the probability that it runs.
     pub(super) fn belief(&self, point: &Point) -> (Prediction, f64) {
-        let mut at = self.rows.emptied();
+        let mut at = self.tried.emptied();
         at.push(point);
         let chance = self
             .feasibility
             .as_ref()
             .map_or(1.0, |model| model.log_probability(&at)[0].exp());
-        (self.posterior.predict(&at)[0], chance)
+        (mixture(&self.surrogate.predict(&at))[0], chance)
     }
 
     /// A belief in the objective's unit: mean and standard deviation.
@@ -252,73 +256,30 @@ impl Model {
     /// The fitted standard deviation between runs at the incumbent, as a share of its value.
     pub(super) fn noise(&self) -> Option<f64> {
         let mean = self.incumbent()?.belief.mean;
-        let sd = (0.5 * self.hyper.noise).exp();
+        let sd = self.surrogate.noise().sqrt();
         let (value, in_unit) = self.in_unit(Prediction { mean, sd });
         let share = in_unit / value.abs();
         share.is_finite().then_some(share)
     }
 }
 
-/// The model of which configurations run at all.
-#[derive(Debug)]
-struct Feasibility {
-    posterior: Posterior,
-    hyper: Hyper,
-    centre: f64,
-    spread: f64,
-}
-
-impl Feasibility {
-    /// Of +1 for what ran and -1 for what did not, one row a configuration; `None` where nothing, or everything, failed.
-    fn fit(
-        arms: &[Arm],
-        rows: &Rows,
-        prior: Prior,
-        warm: Option<Vec<f64>>,
-        full: bool,
-        rng: &mut impl Rng,
-    ) -> Option<Self> {
-        let signs: Vec<f64> = arms
-            .iter()
-            .map(|arm| if arm.is_feasible() { 1.0 } else { -1.0 })
-            .collect();
-        let centre = signs.iter().sum::<f64>() / signs.len().max(1) as f64;
-        // Of values that are +1 or -1.
-        let spread = (1.0 - centre * centre).sqrt();
-        if spread <= 0.0 {
-            return None;
-        }
-        let labels: Vec<f64> = signs.iter().map(|sign| (sign - centre) / spread).collect();
-        let variances = vec![0.0; labels.len()];
-        let hyper = fit(rows, &labels, &variances, prior, warm, full, rng);
-        Some(Self {
-            posterior: Posterior::new(rows, &labels, &variances, &hyper)?,
-            hyper,
-            centre,
-            spread,
-        })
-    }
-
-    /// ln of the probability that each row runs.
-    fn log_probability(&self, at: &Rows) -> Vec<f64> {
-        let noise = self.hyper.noise.exp();
-        self.posterior
-            .predict(at)
-            .into_iter()
-            .map(|p| {
-                let sd = self.spread * (p.sd * p.sd + noise).sqrt();
-                log_normal_cdf((p.mean * self.spread + self.centre) / sd)
-            })
-            .collect()
-    }
-}
-
-fn contenders(arms: &[Arm], points: &[Point], posterior: &Posterior, rows: &Rows) -> Vec<Contender> {
+/// The configurations that may be recommended, and the best belief of each member among them.
+fn contenders(
+    arms: &[Arm],
+    points: &[Point],
+    surrogate: &Surrogate,
+    rows: &Rows,
+) -> (Vec<Contender>, Vec<f64>) {
     let able = || arms.iter().zip(points).filter(|(arm, _)| arm.is_feasible());
     let mut at = rows.emptied();
     able().for_each(|(_, point)| at.push(point));
-    able()
-        .zip(posterior.predict(&at))
+    let members = surrogate.predict(&at);
+    let bests = members
+        .iter()
+        .map(|member| member.iter().map(|p| p.mean).fold(f64::MIN, f64::max))
+        .collect();
+    let contenders = able()
+        .zip(mixture(&members))
         .filter_map(|((arm, point), belief)| {
             Some(Contender {
                 trial: arm.runs.first()?.trial,
@@ -327,53 +288,11 @@ fn contenders(arms: &[Arm], points: &[Point], posterior: &Posterior, rows: &Rows
                 belief,
             })
         })
-        .collect()
+        .collect();
+    (contenders, bests)
 }
 
 /// Counts at which a full fit is due lie a tenth apart.
 fn step(count: usize) -> u64 {
     ((count.max(1) as f64).ln() / 1.1f64.ln()).floor() as u64
-}
-
-/// Fits hyper-parameters: from several starts when `full`, else a few steps from the `warm` ones. Rounded to six
-/// decimals, so that they come back from JSON as they were.
-fn fit(
-    rows: &Rows,
-    labels: &[f64],
-    variances: &[f64],
-    prior: Prior,
-    warm: Option<Vec<f64>>,
-    full: bool,
-    rng: &mut impl Rng,
-) -> Hyper {
-    let (rows, labels, variances) = subset(rows, labels, variances);
-    let likelihood = Likelihood::new(&rows, &labels, &variances, prior);
-    let mut starts: Vec<Vec<f64>> = warm.into_iter().collect();
-    let mut iterations = ITERATIONS.1;
-    if full || starts.is_empty() {
-        starts.extend(likelihood.starts(rng));
-        iterations = ITERATIONS.0;
-    }
-    let flat = likelihood.minimize(&starts, iterations).flat();
-    let rounded: Vec<f64> = flat.iter().map(|value| (value * 1e6).round() / 1e6).collect();
-    Hyper::from_flat(&rounded).unwrap_or(Hyper {
-        lengths: vec![0.0; rows.width()],
-        signal: 0.0,
-        noise: -4.0,
-    })
-}
-
-/// At most [`FIT_ROWS`] of the rows: the better half of them by label, the others evenly from the rest.
-fn subset(rows: &Rows, labels: &[f64], variances: &[f64]) -> (Rows, Vec<f64>, Vec<f64>) {
-    let mut order: Vec<usize> = (0..labels.len()).collect();
-    if order.len() > FIT_ROWS {
-        order.sort_by(|&a, &b| labels[b].total_cmp(&labels[a]).then(a.cmp(&b)));
-        let rest = order.split_off(FIT_ROWS / 2);
-        let wanted = FIT_ROWS - order.len();
-        order.extend((0..wanted).map(|i| rest[i * rest.len() / wanted]));
-    }
-    let mut chosen = rows.emptied();
-    order.iter().for_each(|&i| chosen.push_row(rows, i));
-    let pick = |from: &[f64]| order.iter().map(|&i| from[i]).collect();
-    (chosen, pick(labels), pick(variances))
 }

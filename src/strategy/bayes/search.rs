@@ -8,6 +8,7 @@ use super::kernel::Rows;
 use super::model::Model;
 use crate::space::{Configuration, Coordinate, Dimension, Point, Space};
 use crate::strategy::history::Known;
+use crate::strategy::rng::normal;
 use crate::strategy::snap::Snapper;
 use crate::strategy::unit::{coordinate, random_point, sobol_point};
 
@@ -33,11 +34,10 @@ pub(in crate::strategy) struct Found {
     pub(in crate::strategy) configuration: Configuration,
 }
 
-/// The legal, new point with the highest acquisition over `best` that was found; `None` where no new one came up.
+/// The legal, new point with the highest acquisition that was found; `None` where no new one came up.
 pub(in crate::strategy) fn maximize(
     space: &Space,
     model: &Model,
-    best: f64,
     known: &Known,
     trust: bool,
     rng: &mut impl Rng,
@@ -48,7 +48,7 @@ pub(in crate::strategy) fn maximize(
     let score = |points: &[Point]| -> Vec<f64> {
         let mut rows = model.tried().emptied();
         points.iter().for_each(|point| rows.push(point));
-        let mut scores = model.acquisition(&rows, best);
+        let mut scores = model.acquisition(&rows);
         if let Some(region) = &region {
             for (i, score) in scores.iter_mut().enumerate() {
                 let beyond = region.distance(rows.row(i)) - region.radius;
@@ -157,12 +157,6 @@ fn change(
         };
     }
     snapper.snap(&changed)
-}
-
-/// A standard normal number (Box and Muller).
-fn normal(rng: &mut impl Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
 }
 
 /// Vizier's trust region: near enough to something tried, by the largest difference of a number; it grows with the

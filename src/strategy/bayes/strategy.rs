@@ -8,8 +8,8 @@ use crate::strategy::unit::any_left;
 use crate::strategy::{Proposal, ProposalPurpose, Recommendation, Search, Strategy, rng, sobol};
 use crate::units::Bytes;
 
-/// An exact Gaussian process with expected improvement, and a second one for what fails.
-#[derive(Debug, Clone, Copy)]
+/// Exact Gaussian processes with expected improvement, and further ones for what fails.
+#[derive(Debug, Clone)]
 pub struct Bayes {
     /// How the model is built.
     pub settings: Settings,
@@ -22,7 +22,7 @@ pub struct Bayes {
 impl Bayes {
     fn model(&self, search: &Search<'_>) -> Option<Model> {
         let mut rng = rng::generator(search, 0, "fit");
-        Model::fit(search, &arms(search.observations), self.settings, &mut rng)
+        Model::fit(search, &arms(search.observations), &self.settings, &mut rng)
     }
 
     /// Whether the model takes over: enough distinct configurations, and at least one that may be recommended.
@@ -90,14 +90,13 @@ impl Bayes {
         let incumbent = model.incumbent()?.clone();
         let mut rng = rng::generator(search, asked, "acquire");
         let best = incumbent.belief.mean;
-        let found =
-            maximize(search.space, model, best, known, self.trust_region, &mut rng).or_else(|| {
-                let configuration = any_left(search.space, known)?;
-                Some(Found {
-                    point: search.space.encode(&configuration),
-                    configuration,
-                })
-            })?;
+        let found = maximize(search.space, model, known, self.trust_region, &mut rng).or_else(|| {
+            let configuration = any_left(search.space, known)?;
+            Some(Found {
+                point: search.space.encode(&configuration),
+                configuration,
+            })
+        })?;
         let why = why(
             search.space,
             model,
