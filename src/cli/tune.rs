@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Global;
 use super::conclude::{self, Concluded};
@@ -17,6 +18,9 @@ use crate::setup::{
 };
 use crate::store::{self, DATABASE, Spool, Store, StudyRecord, WorkerId};
 use crate::study::{Study, Version, changes};
+
+/// How long closing the store may take.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// Runs or resumes the study of `file`, or the default study of this host.
 pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool) -> Result<u8> {
@@ -63,7 +67,10 @@ pub(super) async fn run(global: &Global, file: Option<&Path>, shared_host: bool)
         &session.stop,
     ));
     let prepared = session.unless_stopped(preparing).await?;
-    let (verdict, failure) = night(&session, store, &record, &frozen, prepared, shared_host).await?;
+    let ended = night(&session, store.clone(), &record, &frozen, prepared, shared_host).await;
+    // A copy of the database's file alone is then a copy of the study. Another program's lock is not waited for.
+    let _ = tokio::time::timeout(CLOSING, store.close()).await;
+    let (verdict, failure) = ended?;
     conclude::tell(global, &verdict, failure, &session.end()).await
 }
 

@@ -199,4 +199,7 @@ pub trait Store: Send + Sync {
 
     /// Events of a study, oldest first, at most `limit` of the newest.
     async fn events(&self, study: &str, limit: u32) -> Result<Vec<(UtcMillis, String)>, StoreError>;
+
+    /// Ends the work on it: by then everything is in its file, where no other process has it open. Nothing may follow.
+    async fn close(&self);
 }

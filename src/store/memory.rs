@@ -325,4 +325,6 @@ impl Store for MemoryStore {
             Ok(study.events[skipped..].to_vec())
         })
     }
+
+    async fn close(&self) {}
 }

@@ -89,6 +89,10 @@ fn a_night_goes_from_the_baseline_to_a_confirmed_my_cnf_phase_by_phase() {
     let my_cnf = std::fs::read_to_string(bench.path().join("results/fake/my.cnf")).unwrap();
     assert!(my_cnf.contains("innodb_io_capacity"), "{my_cnf}");
     assert!(bench.path().join("results/fake/my.cnf.rollback").is_file());
+    assert!(
+        !bench.path().join("results/fake/noctune.db-wal").exists(),
+        "a copy of the database's file alone lacks trials"
+    );
     let last = events.last().unwrap();
     assert_eq!(last["event"], "study-ended", "{last}");
 }

@@ -134,11 +134,6 @@ impl SqliteStore {
         read!(self, "reading late results", |db| read::late(db, study, number))
     }
 
-    /// Closes every connection; the last one of all processes merges the write-ahead log into the file.
-    pub async fn close(&self) {
-        self.pool.close().await;
-    }
-
     fn over(options: SqliteConnectOptions, patience: Patience) -> Self {
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
@@ -257,6 +252,11 @@ impl Store for SqliteStore {
 
     async fn events(&self, study: &str, limit: u32) -> Result<Vec<(UtcMillis, String)>, StoreError> {
         read!(self, "reading the events", |db| read::events(db, study, limit))
+    }
+
+    /// Closes every connection; the last one of all processes merges the write-ahead log into the file.
+    async fn close(&self) {
+        self.pool.close().await;
     }
 }
 
