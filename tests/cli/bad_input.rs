@@ -76,7 +76,7 @@ fn an_expression_with_an_unknown_name_is_told_with_its_position() {
 fn a_constraint_that_nothing_satisfies_is_refused() {
     let mut study = Study::default();
     study.space += "\n[[space.constraint]]\nname = \"never\"\nrequire = \"innodb_io_capacity < 1\"";
-    refused(&Bench::new(""), &study, 2, &["never"]);
+    refused(&Bench::new(""), &study, 2, &["never", "study.toml:16:1"]);
 }
 
 #[test]

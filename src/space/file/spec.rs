@@ -241,6 +241,13 @@ pub struct ConstraintSpec {
     pub place: Option<String>,
 }
 
+impl ConstraintSpec {
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.require.text())
+    }
+}
+
 /// A space file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpaceFile {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use super::super::file::ConstraintSpec;
 use super::super::{Breach, Coordinate, Dimension, Point, Space};
 use crate::error::{Error, Result};
 
 /// Points looked at besides the default, the rule of thumb and the least values.
 const POINTS: u32 = 512;
 
-/// An error where no point looked at is permitted, naming what stood in the way most often.
-pub(super) fn check(space: &Space, file: &str) -> Result<()> {
+/// An error where no point looked at is permitted, naming what stood in the way most often, with its place: that of a
+/// constraint of the user's where it is one, else the file.
+pub(super) fn check(space: &Space, file: &str, constraints: &[ConstraintSpec]) -> Result<()> {
     let mut breaches: BTreeMap<String, (usize, Breach)> = BTreeMap::new();
     let candidates = std::iter::once(space.snap(&space.default_configuration()))
         .chain(space.rule_of_thumb().ok())
@@ -22,12 +24,19 @@ pub(super) fn check(space: &Space, file: &str) -> Result<()> {
         }
     }
     let worst = breaches.into_values().max_by_key(|(count, _)| *count);
-    let what = worst.map_or_else(String::new, |(_, breach)| {
+    let place = worst
+        .as_ref()
+        .and_then(|(_, breach)| {
+            let broken = |spec: &&ConstraintSpec| spec.name() == breach.constraint;
+            constraints.iter().find(broken)?.place.as_deref()
+        })
+        .unwrap_or(file);
+    let what = worst.as_ref().map_or_else(String::new, |(_, breach)| {
         format!("; most often broken is {breach}")
     });
     Err(
         Error::input(format!("no configuration of the space is permitted{what}"))
-            .at(file)
+            .at(place)
             .next("loosen the constraint, lower the bounds, or choose a larger machine class"),
     )
 }

@@ -127,10 +127,7 @@ pub fn resolve(inputs: Inputs<'_>) -> Result<Resolution> {
         .flat_map(|file| file.file.constraint.iter().map(move |c| (c, file.name.as_str())))
         .chain(inputs.constraints.iter().map(|c| (c, inputs.study_file)))
     {
-        let name = spec
-            .name
-            .clone()
-            .unwrap_or_else(|| spec.require.text().to_owned());
+        let name = spec.name().to_owned();
         match names::missing_knob(&work, &knobs, spec, spec.place.as_deref().unwrap_or(origin))? {
             Some(missing) => work.left_out.push(LeftOut {
                 knob: format!("constraint {name}"),
@@ -164,7 +161,7 @@ pub fn resolve(inputs: Inputs<'_>) -> Result<Resolution> {
         variables: work.variables.clone(),
     };
     let space = Space::new(knobs, constraints, ground).map_err(|error| error.at(inputs.study_file))?;
-    feasible::check(&space, inputs.study_file)?;
+    feasible::check(&space, inputs.study_file, inputs.constraints)?;
     Ok(Resolution {
         space,
         left_out: work.left_out,
