@@ -54,6 +54,9 @@ pub struct Global {
     /// Say nothing but the result and errors.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Also tell each phase of a trial as it ends, with what was done in it.
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
     /// When to use colour; NO_COLOR is honoured.
     #[arg(
         long,

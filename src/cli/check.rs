@@ -333,7 +333,7 @@ fn as_json(study: &Resolved, disk: &DiskNeed) -> Result<serde_json::Value> {
         })).collect::<Vec<_>>(),
         "memory": { "baseline": bill(&baseline)?, "rule_of_thumb": rule },
         "disk": {
-            "template": disk.template, "copy": disk.copy, "redo": disk.redo, "largest_redo": disk.largest_redo,
+            "template": disk.template, "filling": disk.filling, "copy": disk.copy, "redo": disk.redo, "largest_redo": disk.largest_redo,
             "least": disk.least(), "most": disk.most(), "free": disk.free,
         },
         "candidates": candidates(study).into_iter().map(|(why, configuration)| json!({

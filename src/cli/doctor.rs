@@ -1,14 +1,14 @@
 //! `noctune doctor`: what this host can do for trials, each shortcoming with its fix.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::{Global, output};
 use crate::error::Result;
-use crate::host::{Cgroup, Fingerprint, Limits, existing, other_load};
+use crate::host::{Cgroup, Fingerprint, Limits, existing};
 use crate::server::{ServerBinary, ServerUser, supports_reflink_in};
+use crate::setup::neighbours;
 use crate::units::Bytes;
 use crate::workload::{Workload as _, sysbench::Sysbench};
 
@@ -311,27 +311,33 @@ fn kernel(host: &Fingerprint) -> Vec<Finding> {
     findings
 }
 
+/// As `tune` judges it, so that what is free here is free there.
 async fn others() -> Finding {
-    let others = other_load(&[], Duration::from_secs(1)).await;
-    if let Some(server) = others.servers.first() {
-        let found = format!("{} (process {}) runs here", server.name, server.pid);
-        return poor(
+    let seen = neighbours().await;
+    match seen.unfit {
+        Some(found) if seen.others.servers.is_empty() => poor(
+            "other load",
+            Grade::Fair,
+            format!(
+                "{found}, and did each of the {} times it was looked at",
+                seen.looks
+            ),
+            "measure when the host is free, or pass --shared-host",
+        ),
+        Some(found) => poor(
             "other load",
             Grade::Fair,
             found,
             "measure on a host of its own, or pass --shared-host",
-        );
-    }
-    let found = format!("other programs use {:.0} % of the CPU", 100.0 * others.cpu_share);
-    if others.cpu_share > 0.2 {
-        poor(
+        ),
+        None => good(
             "other load",
-            Grade::Fair,
-            found,
-            "measure when the host is free, or pass --shared-host",
-        )
-    } else {
-        good("other load", found)
+            format!(
+                "other programs use {:.0} % of the CPU and keep a disk busy {:.0} % of the time",
+                100.0 * seen.others.cpu_share,
+                100.0 * seen.others.disk_share
+            ),
+        ),
     }
 }
 

@@ -37,7 +37,7 @@ impl Session {
             .context("cannot write the study's log", &folder.log())?;
         let view = Behind::new(listener(global))
             .map_err(|error| Error::host(format!("cannot start a thread for the progress: {error}")))?;
-        let events = Events::new(vec![Arc::new(view), Arc::new(Plain::new(Lines::new(log)))]);
+        let events = Events::new(vec![Arc::new(view), Arc::new(Plain::log(Lines::new(log)))]);
         if left > 0 {
             events.send(&Event::Warning {
                 text: format!("ended {left} process group(s) that an earlier run had left"),
@@ -87,7 +87,8 @@ pub(super) fn listener(global: &Global) -> Arc<dyn Listener> {
     };
     let no_color = std::env::var("NO_COLOR").ok();
     let color = choice.decide(no_color.as_deref(), is_terminal);
-    Ui::choose(global.json, global.quiet, is_terminal).listener(color)
+    let term = std::env::var("TERM").ok();
+    Ui::choose(global.json, global.quiet, is_terminal, term.as_deref()).listener(color, global.verbose)
 }
 
 /// A token raised by SIGINT, SIGTERM or SIGHUP. A second one ends the process at once; the supervisor then cleans up.

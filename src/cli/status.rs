@@ -6,7 +6,7 @@ use super::open::OpenStudy;
 use super::{Global, output};
 use crate::error::Result;
 use crate::plan::{Next, State, expected_left, last_confirmed, next, settled, standing};
-use crate::setup::is_gone;
+use crate::setup::{is_gone, is_worked_in};
 use crate::stats::Interval;
 
 /// Where a study stands.
@@ -34,6 +34,8 @@ struct Status {
     /// Trials that the space of now does not hold.
     left_out: usize,
     verdict: Option<String>,
+    /// What else is to be said of the verdict, one line each.
+    details: Vec<String>,
 }
 
 /// Prints it.
@@ -44,15 +46,19 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
     let open = study.store.open_jobs(&study.record.name).await?;
     let alive = open
         .iter()
-        .find(|job| !job.expired && !is_gone(&job.worker, &study.frozen.environment.hostname));
+        .find(|job| !job.expired && !is_gone(&job.worker, &study.frozen.host));
     // A study that had ended by a failure and is run again is not over while its first new trial runs.
     let verdict = match next(&inputs, facts) {
-        Next::Done(verdict) if alive.is_none() => Some(verdict.line()),
+        Next::Done(verdict) if alive.is_none() => Some(verdict),
         _ => None,
     };
+    let details = verdict.as_ref().map(|verdict| verdict.details());
+    let verdict = verdict.map(|verdict| verdict.line());
     let state = match (&verdict, alive, open.is_empty()) {
         (Some(_), _, true) => "done",
         (_, Some(_), _) => "running",
+        // Between two trials, or while it is set up: the load's tables are filled, perhaps.
+        _ if is_worked_in(&study.folder) => "running",
         (_, None, false) => "interrupted",
         (None, None, true) => "unfinished",
     };
@@ -95,6 +101,7 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
         confirmed_ratio: confirmed.as_ref().and_then(|confirmed| confirmed.gain),
         left_out: settled(&inputs, facts).past.left_out.len(),
         verdict,
+        details: details.unwrap_or_default(),
     };
     if global.json {
         output::print_json(&status)?;
@@ -128,8 +135,8 @@ fn text(status: &Status) -> String {
                 ", x {} of the baseline ({}{})",
                 point(&ratio),
                 ends(&ratio),
-                // What is confirmed is told by itself.
-                if status.confirmed_ratio.is_some() {
+                // What is confirmed is told by itself; after the verdict nothing is still to come.
+                if status.confirmed_ratio.is_some() || status.verdict.is_some() {
                     ", as the search believes"
                 } else {
                     ", not confirmed yet"
@@ -158,6 +165,8 @@ fn text(status: &Status) -> String {
     }
     if let Some(verdict) = &status.verdict {
         lines.push(format!("  verdict: {verdict}"));
+        let details = status.details.iter().flat_map(|detail| detail.lines());
+        lines.extend(details.map(|line| format!("    {line}")));
     }
     if status.state == "interrupted" || status.state == "unfinished" {
         lines.push("  next:   run `noctune tune` with the same study file to go on".to_owned());
@@ -214,6 +223,7 @@ mod tests {
             confirmed_ratio: None,
             left_out: 0,
             verdict: None,
+            details: Vec::new(),
         };
         let told = text(&status);
         assert!(
@@ -222,7 +232,18 @@ mod tests {
             ),
             "{told}"
         );
-        let json = serde_json::to_value(&status).unwrap();
+        let over = Status {
+            verdict: Some("keep the baseline".to_owned()),
+            details: vec!["compared was trial 7".to_owned()],
+            ..status
+        };
+        let told = text(&over);
+        assert!(
+            told.contains("1.10 to 3.50, as the search believes)")
+                && told.contains("\n  verdict: keep the baseline\n    compared was trial 7"),
+            "{told}"
+        );
+        let json = serde_json::to_value(&over).unwrap();
         assert_eq!(json["ratio"]["point"], 1.8);
         assert_eq!(json["ratio"]["low"], 1.1);
     }

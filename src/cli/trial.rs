@@ -65,6 +65,7 @@ pub(super) async fn run(
             why: "asked for by hand".to_owned(),
             model: None,
             host: None,
+            forgives: 0,
         },
         folder: session.folder.trials().join(format!("by-hand-{stamp}")),
     };
@@ -80,6 +81,7 @@ pub(super) async fn run(
         user,
         guardian: session.guardian.clone(),
         shared_host,
+        seed: settings.seed,
         events: &session.events,
     });
     let record = runner
@@ -120,6 +122,7 @@ pub(super) async fn run(
 /// The baseline with the `KNOB=VALUE` pairs over it.
 fn configuration(space: &Space, left_out: &[LeftOut], set: &[String]) -> Result<Configuration> {
     let mut configuration = space.default_configuration();
+    let mut asked: Vec<String> = Vec::new();
     for pair in set {
         let (name, value) = pair.split_once('=').ok_or_else(|| {
             Error::input(format!("\"{pair}\" is no KNOB=VALUE")).next("write --set innodb_io_capacity=2000")
@@ -141,13 +144,13 @@ fn configuration(space: &Space, left_out: &[LeftOut], set: &[String]) -> Result<
                 )),
             );
         }
+        asked.push(name.clone());
         configuration.set(name, knob_value(&Value::from(value.trim())));
     }
     let snapped = space.snap(&configuration);
-    let asked = |name: &str| set.iter().any(|pair| pair.starts_with(&format!("{name}=")));
     let moved: Vec<String> = configuration
         .iter()
-        .filter(|(name, value)| asked(name) && snapped.get(name) != Some(value))
+        .filter(|(name, value)| asked.iter().any(|asked| asked == name) && snapped.get(name) != Some(value))
         .map(|(name, value)| {
             let legal = snapped
                 .get(name)

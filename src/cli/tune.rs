@@ -1,5 +1,6 @@
 //! `noctune tune`: runs or resumes a study.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,9 +132,16 @@ async fn enter(
             }
             changes.check()?;
             warn_of_changed_host(session, &old_frozen, &frozen);
-            // The seed is the stored one: another seed would be another study.
+            // The seed is the stored one, in the file, too: another seed would be another study.
+            let mut goes_on = study.clone();
+            goes_on.study.seed = old.seed;
+            // What the host was when the study began stays known, however often it is resumed.
+            let frozen = Frozen {
+                environment: old_frozen.environment,
+                ..frozen
+            };
             let record = StudyRecord {
-                file: study.to_toml()?,
+                file: goes_on.to_toml()?,
                 frozen: frozen.to_json()?,
                 ..old
             };
@@ -261,7 +269,8 @@ async fn night(
         max_trials: settings.max_trials,
         metric: objective.name().to_owned(),
     });
-    go_on(session, frozen, &inputs, &facts);
+    let belief = Belief::default();
+    go_on(session, frozen, &inputs, &facts, &belief);
     let mut runner = trial_runner(Parts {
         source: &source,
         frozen,
@@ -272,11 +281,12 @@ async fn night(
         user,
         guardian: session.guardian.clone(),
         shared_host,
+        seed: record.seed,
         events: &session.events,
     });
     let spool = Spool::new(session.folder.spool());
     let gone = |worker: &WorkerId| is_gone(worker, &environment.hostname);
-    let after = |facts: &Facts| believe(session, frozen, &inputs, facts);
+    let after = |facts: &Facts| believe(session, frozen, &inputs, facts, &belief);
     let night = Night {
         study: &record.name,
         folder: session.folder.path().to_owned(),
@@ -308,7 +318,7 @@ pub(super) fn ended(facts: &Facts) -> u64 {
 
 /// What a study that goes on makes of its earlier trials, since its file may ask for more than that of the last run did:
 /// told, and the recommendation brought up to date.
-fn go_on(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts) {
+fn go_on(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts, belief: &Belief) {
     let warn = |text: String, next: &str| {
         session.events.send(&Event::Warning {
             text,
@@ -328,12 +338,19 @@ fn go_on(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts)
         );
     }
     if !facts.jobs.is_empty() && !matches!(next(inputs, facts), Next::Done(_)) {
-        believe(session, frozen, inputs, facts);
+        believe(session, frozen, inputs, facts, belief);
     }
 }
 
-/// Rewrites the recommendation by what is confirmed, or believed, now. A failure is told; the night goes on.
-fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts) {
+/// Whether what is believed can be written.
+#[derive(Debug, Default)]
+struct Belief {
+    cannot_be_written: Cell<bool>,
+}
+
+/// Rewrites the recommendation by what is confirmed, or believed, now. A failure is told once, and again where it was
+/// written in between; the night goes on.
+fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Facts, belief: &Belief) {
     let metric = inputs.objective.name();
     let written = match Recommendation::so_far(inputs, facts) {
         Some(best) => hand_over(&best, frozen, metric, ended(facts), &session.folder),
@@ -346,10 +363,13 @@ fn believe(session: &Session, frozen: &Frozen, inputs: &Inputs<'_>, facts: &Fact
             hand_over_nothing(&session.folder)
         }
     });
-    if let Err(error) = current {
+    let was_told = belief.cannot_be_written.replace(current.is_err());
+    if let Err(error) = current
+        && !was_told
+    {
         session.events.send(&Event::Warning {
             text: error.to_string(),
-            next: None,
+            next: Some("mend that place: after each trial it is tried again".to_owned()),
         });
     }
 }

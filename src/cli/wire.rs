@@ -22,6 +22,8 @@ pub(super) struct Parts<'a> {
     pub(super) guardian: Guardian,
     /// Whether others work on this host, too (`--shared-host`).
     pub(super) shared_host: bool,
+    /// Seed of the load's random choices.
+    pub(super) seed: u64,
     pub(super) events: &'a Events,
 }
 
@@ -64,7 +66,7 @@ pub(super) fn trial_runner(parts: Parts<'_>) -> TrialRunner {
         workload: parts.workload,
         crash_recovery: trial.crash_recovery,
         told: std::cell::RefCell::default(),
-        load_seed: parts.source.study.study.seed,
+        load_seed: parts.seed,
         deadlines: Deadlines::default(),
     }
 }

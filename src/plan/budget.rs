@@ -4,7 +4,7 @@ use super::blame::settled;
 use super::confirm::{self, Stand};
 use super::ending::measured;
 use super::observe::{is_hidden, is_search, searched};
-use super::{Arm, Fact, Facts, Inputs, Purpose, State};
+use super::{Arm, Fact, Facts, Inputs, Length, Purpose, State};
 use crate::study::{self, MIN_BLOCKS};
 
 /// Measured runs of the baseline before the search.
@@ -15,15 +15,18 @@ const RECENT: usize = 9;
 /// What a trial of the search takes, in seconds: the median of the newest measured ones, or what the study expects
 /// before any was measured.
 pub fn expected_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
+    let is_search = |fact: &Fact| is_search(fact.job.purpose);
     median_recent(facts, is_search, Fact::seconds).unwrap_or(inputs.settings.trial_seconds)
 }
 
-/// What a confirmation run takes, in seconds: the median of the newest measured ones; before any was measured as long as
-/// a trial of the search, but for its window.
-pub(super) fn expected_pair_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
+/// What a confirmation run of a length takes, in seconds: the median of the newest measured ones of that length; before any
+/// was measured as long as a trial of the search, but for its window.
+pub(super) fn expected_pair_seconds(inputs: &Inputs<'_>, facts: &Facts, confirmation: &Length) -> f64 {
     let settings = inputs.settings;
-    let (search, confirmation) = (&settings.length, &settings.confirm_length);
-    let is_pair = |purpose| matches!(purpose, Purpose::Pair { .. });
+    let search = &settings.length;
+    let is_pair =
+        |fact: &Fact| matches!(fact.job.purpose, Purpose::Pair { .. }) && fact.job.length == *confirmation;
+    let is_search = |fact: &Fact| is_search(fact.job.purpose);
     median_recent(facts, is_pair, Fact::seconds).unwrap_or_else(|| {
         if confirmation == search {
             return expected_seconds(inputs, facts);
@@ -39,12 +42,12 @@ pub(super) fn expected_pair_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
 }
 
 /// The median of what `of` says of the newest measured trials.
-fn median_recent(facts: &Facts, which: impl Fn(Purpose) -> bool, of: impl Fn(&Fact) -> f64) -> Option<f64> {
+fn median_recent(facts: &Facts, which: impl Fn(&Fact) -> bool, of: impl Fn(&Fact) -> f64) -> Option<f64> {
     let mut seconds: Vec<f64> = facts
         .jobs
         .iter()
         .rev()
-        .filter(|fact| which(fact.job.purpose))
+        .filter(|fact| which(fact))
         .filter(|fact| {
             fact.outcome()
                 .is_some_and(|outcome| outcome.measurement().is_some())
@@ -96,7 +99,7 @@ pub fn reserve_seconds(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
 
 /// Seconds of the shortest confirmation.
 pub(super) fn blocks_seconds(inputs: &Inputs<'_>, facts: &Facts, arms: u32) -> f64 {
-    f64::from(MIN_BLOCKS * arms) * expected_pair_seconds(inputs, facts)
+    f64::from(MIN_BLOCKS * arms) * expected_pair_seconds(inputs, facts, &inputs.settings.confirm_length)
 }
 
 /// Arms of the confirmation that the next trial of the search must leave time for. The first candidate is compared with
@@ -127,8 +130,8 @@ pub(super) fn search_fits(inputs: &Inputs<'_>, facts: &Facts) -> bool {
 pub fn expected_left(inputs: &Inputs<'_>, facts: &Facts) -> f64 {
     let facts = &*settled(inputs, facts);
     let trial = expected_seconds(inputs, facts);
-    let pair = expected_pair_seconds(inputs, facts);
     if let Some(stand) = Stand::of(inputs, facts).filter(Stand::is_current) {
+        let pair = expected_pair_seconds(inputs, facts, &stand.design.length(inputs));
         return f64::from(stand.runs_left(inputs.host)) * pair;
     }
     let confirmation = blocks_seconds(inputs, facts, likely_arms(inputs, facts));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::budget;
 use super::confirm::{LEVEL, same_effect};
 use super::noise::{RunNoise, run_noise};
-use super::{Arm, Facts, Inputs, Job, Purpose};
+use super::{Arm, Facts, Inputs, Job, Length, Purpose};
 use crate::space::Configuration;
 use crate::stats::{block_order, expected_half_width};
 use crate::strategy::{Recommendation, TrialNumber};
@@ -33,6 +33,10 @@ pub struct Design {
     pub budget_seconds: f64,
     /// The number of trials it was planned under.
     pub max_trials: Option<u64>,
+    /// How long its runs are: the same for all of them, whatever the study file says meanwhile. None in designs that were
+    /// begun before this was kept.
+    #[serde(default)]
+    pub length: Option<Length>,
 }
 
 impl Design {
@@ -50,7 +54,7 @@ impl Design {
             arms.push((Arm::RuleOfThumb, rule.clone()));
         }
         let fitting = |arms: usize| {
-            let run = budget::expected_pair_seconds(inputs, facts);
+            let run = budget::expected_pair_seconds(inputs, facts, &inputs.settings.confirm_length);
             let by_time = (budget::left(inputs, facts) / (run * arms as f64))
                 .floor()
                 .max(0.0);
@@ -88,6 +92,7 @@ impl Design {
             noise,
             budget_seconds: inputs.settings.budget_seconds,
             max_trials: inputs.settings.max_trials,
+            length: Some(inputs.settings.confirm_length),
         })
     }
 
@@ -101,6 +106,11 @@ impl Design {
 
     pub(super) fn numbers(&self) -> std::ops::Range<u32> {
         self.first_block..self.first_block + self.blocks
+    }
+
+    /// How long its runs are.
+    pub(super) fn length(&self, inputs: &Inputs<'_>) -> Length {
+        self.length.unwrap_or(inputs.settings.confirm_length)
     }
 
     /// The smallest gain these blocks are expected to tell from none, as a share.
@@ -119,7 +129,7 @@ impl Design {
         Job {
             purpose: Purpose::Pair { block, arm },
             configuration: configuration.clone(),
-            length: inputs.settings.confirm_length,
+            length: self.length(inputs),
             why: format!(
                 "confirmation, block {} of {}: {}",
                 block - self.first_block + 1,
@@ -128,6 +138,7 @@ impl Design {
             ),
             model: serde_json::to_value(self).ok(),
             host: Some(inputs.host.to_owned()),
+            forgives: 0,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Failures that end a study before its budget is used, and when they are forgiven.
 
-use super::blame::{is_baseline_run, streaks};
+use super::blame::streaks;
 use super::budget::BASELINES;
 use super::failure::{group, is_certain};
 use super::observe::{cause, is_hidden, searched_in};
-use super::{Arm, Design, Fact, Facts, Inputs, Purpose, State, VerdictKind};
+use super::{Arm, Design, Fact, Facts, Inputs, Purpose, VerdictKind};
 use crate::strategy::TrialNumber;
 use crate::trial::CauseKind;
 
@@ -18,62 +18,11 @@ const BASELINE_FAILURES: usize = 3;
 const SAME_FAILURES: usize = 5;
 
 /// Up to which trial failures that ended the study are forgiven: by whoever asks, or because the study was run again
-/// after it had ended so, which is seen from a trial that began later. Whoever reads the facts sees the same.
+/// after it had ended so, which every job begun since then tells. Whoever reads the facts sees the same, whatever clocks
+/// said.
 pub(super) fn forgiven(inputs: &Inputs<'_>, facts: &Facts) -> TrialNumber {
-    let jobs = &facts.jobs;
-    // The newest begin among the jobs after each.
-    let mut newest = vec![None; jobs.len()];
-    for index in (1..jobs.len()).rev() {
-        newest[index - 1] = began(&jobs[index]).max(newest[index]);
-    }
-    let mut forgiven = 0;
-    for (index, fact) in jobs.iter().enumerate() {
-        // What was measured ends no study; most trials are.
-        if fact
-            .outcome()
-            .is_none_or(|outcome| outcome.measurement().is_some())
-        {
-            continue;
-        }
-        let went_on = match (end(fact), newest[index]) {
-            (Some(end), Some(began)) => began >= end,
-            _ => false,
-        };
-        if went_on && ends(inputs, &jobs[..=index], forgiven) {
-            forgiven = fact.number;
-        }
-    }
-    forgiven.max(inputs.forgiven)
-}
-
-fn began(fact: &Fact) -> Option<i64> {
-    match fact.state {
-        State::Open => None,
-        State::Ended { began, .. } => Some(began.0),
-    }
-}
-
-fn end(fact: &Fact) -> Option<i64> {
-    Some(began(fact)? + (fact.seconds() * 1000.0) as i64)
-}
-
-/// Whether the last of these jobs, which was not measured, ended the study.
-fn ends(inputs: &Inputs<'_>, jobs: &[Fact], forgiven: TrialNumber) -> bool {
-    let refuses = |fact: &Fact| {
-        fact.outcome()
-            .is_some_and(|outcome| outcome.is_candidate_failure() && !is_hidden(outcome))
-    };
-    if jobs
-        .last()
-        .is_some_and(|last| refuses(last) && !is_baseline_run(inputs, last))
-    {
-        // Many candidates may be refused in a long study; all they can end is a search that measured none.
-        return hopeless(jobs, forgiven);
-    }
-    host_problem(inputs, jobs, forgiven).is_some()
-        || baseline_failed(jobs, forgiven).is_some()
-        || hopeless(jobs, forgiven)
-        || confirmation_failed(jobs, forgiven)
+    let told = facts.jobs.iter().map(|fact| fact.job.forgives);
+    told.max().unwrap_or(0).max(inputs.forgiven)
 }
 
 /// The fault that ends the study now: a load that is set up wrongly, the host failing three times in a row, or failing

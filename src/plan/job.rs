@@ -95,4 +95,11 @@ pub struct Job {
     pub model: Option<serde_json::Value>,
     /// The host it has to run on; any where none. A pair block stays on one host.
     pub host: Option<String>,
+    /// Up to this trial, failures that had ended the study are forgiven when this one is begun; 0 where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forgives: TrialNumber,
+}
+
+fn is_zero(number: &TrialNumber) -> bool {
+    *number == 0
 }

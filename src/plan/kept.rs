@@ -155,6 +155,7 @@ pub(super) fn start_job(configuration: &Configuration) -> Job {
         why: "the server's start with the final my.cnf".to_owned(),
         model: None,
         host: None,
+        forgives: 0,
     }
 }
 

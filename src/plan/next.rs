@@ -37,8 +37,16 @@ pub enum Next {
 /// pending. The stages follow one another: baseline, start, search, confirmation in blocks, start of the final my.cnf.
 pub fn next(inputs: &Inputs<'_>, facts: &Facts) -> Next {
     let facts = &*settled(inputs, facts);
-    match stage(inputs, facts) {
+    let forgiven = forgiven(inputs, facts);
+    let next = match stage(inputs, facts, forgiven) {
         Next::Done(verdict) => end(inputs, facts, verdict),
+        next => next,
+    };
+    match next {
+        Next::Job(job) => Next::Job(Job {
+            forgives: forgiven,
+            ..job
+        }),
         next => next,
     }
 }
@@ -58,8 +66,7 @@ fn end(inputs: &Inputs<'_>, facts: &Facts, verdict: Verdict) -> Next {
     }
 }
 
-fn stage(inputs: &Inputs<'_>, facts: &Facts) -> Next {
-    let forgiven = forgiven(inputs, facts);
+fn stage(inputs: &Inputs<'_>, facts: &Facts, forgiven: TrialNumber) -> Next {
     if let Some((kind, number, problem)) = host_problem(inputs, &facts.jobs, forgiven) {
         return done(inputs, facts, kind, format!("trial {number}: {problem}"));
     }
@@ -109,6 +116,7 @@ fn search_job(inputs: &Inputs<'_>, purpose: Purpose, configuration: Configuratio
         why,
         model: None,
         host: None,
+        forgives: 0,
     }
 }
 

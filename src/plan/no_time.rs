@@ -25,7 +25,7 @@ pub(super) fn no_time(inputs: &Inputs<'_>, facts: &Facts, missing: Missing) -> S
     };
     let (trial, pair) = (
         budget::expected_seconds(inputs, facts),
-        budget::expected_pair_seconds(inputs, facts),
+        budget::expected_pair_seconds(inputs, facts, &settings.confirm_length),
     );
     let runs = MIN_BLOCKS * arms;
     let spent = facts.seconds();

@@ -64,6 +64,7 @@ fn fact(number: u64, purpose: Purpose, pool: i64, outcome: Option<Outcome>) -> F
             why: "expected improvement".to_owned(),
             model: None,
             host: None,
+            forgives: 0,
         },
         state: match outcome {
             None => State::Open,
@@ -265,6 +266,7 @@ fn blocks_of_several_confirmations_name_the_trial_whose_configuration_was_confir
             noise: 0.05,
             budget_seconds: 900.0,
             max_trials: None,
+            length: None,
         };
         facts.jobs[index].job.model = serde_json::to_value(design).ok();
     }

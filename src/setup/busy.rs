@@ -14,6 +14,8 @@ const BUSY: f64 = 0.2;
 const LOOK: Duration = Duration::from_millis(1500);
 /// How long after a look that saw others the next one begins.
 const PAUSE: Duration = Duration::from_secs(3);
+/// How often a host is looked at where nobody waits until it is free.
+const LOOKS: u32 = 3;
 /// A host that is busy for this long is refused: a compiler has ended by then, another load has not.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -62,6 +64,39 @@ where
         }
         sleep(PAUSE).await;
         others = look().await;
+    }
+}
+
+/// What others do on this host, without waiting until it is free.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbours {
+    /// What was seen last.
+    pub others: OtherLoad,
+    /// What of it makes the host unfit for measuring; none where it is free.
+    pub unfit: Option<String>,
+    /// How many looks saw the like.
+    pub looks: u32,
+}
+
+/// Looks at the host until a look finds it free, [`LOOKS`] times at most: what ends by itself is no reason against a host.
+pub async fn neighbours() -> Neighbours {
+    neighbours_by(|| other_load(&[], LOOK)).await
+}
+
+/// [`neighbours`] by means of `look`.
+async fn neighbours_by<F>(look: impl Fn() -> F) -> Neighbours
+where
+    F: Future<Output = OtherLoad>,
+{
+    let mut looks = 1;
+    loop {
+        let others = look().await;
+        let unfit = seen(&others);
+        if unfit.is_none() || !others.servers.is_empty() || looks >= LOOKS {
+            return Neighbours { others, unfit, looks };
+        }
+        sleep(PAUSE).await;
+        looks += 1;
     }
 }
 
@@ -128,15 +163,31 @@ mod tests {
         let events = Events::new(vec![told.clone()]);
         let began = Instant::now();
         let next = Mutex::new(0);
-        let look = || async {
-            sleep(LOOK).await;
-            let mut next = next.lock().unwrap();
-            *next += 1;
-            looks[(*next - 1).min(looks.len() - 1)].clone()
-        };
-        let answer = free_host(shared, &events, look).await;
+        let answer = free_host(shared, &events, || look(&next, &looks)).await;
         let told = told.0.lock().unwrap().clone();
         (answer, told, began.elapsed())
+    }
+
+    /// The next of `looks`, the last of them for ever.
+    async fn look(next: &Mutex<usize>, looks: &[OtherLoad]) -> OtherLoad {
+        sleep(LOOK).await;
+        let mut next = next.lock().unwrap();
+        *next += 1;
+        looks[(*next - 1).min(looks.len() - 1)].clone()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_wait_for_a_free_host_looks_again_before_calling_it_busy() {
+        for (looks, unfit, count) in [
+            (vec![load(0.1, 0.0)], false, 1),
+            (vec![load(0.9, 0.0), load(0.1, 0.0)], false, 2),
+            (vec![load(0.0, 0.9), load(0.3, 0.0), load(0.1, 0.1)], false, 3),
+            (vec![load(0.0, 0.9)], true, LOOKS),
+        ] {
+            let next = Mutex::new(0);
+            let seen = neighbours_by(|| look(&next, &looks)).await;
+            assert_eq!((seen.unfit.is_some(), seen.looks), (unfit, count), "{looks:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -13,6 +14,11 @@ use crate::error::{Error, IoContext as _, Problem, Result};
 pub struct StudyFolder {
     path: PathBuf,
 }
+
+/// How often somebody who only looks whether the folder is taken is waited for.
+const LOOKERS: u32 = 20;
+/// How long each time.
+const LOOKER: Duration = Duration::from_millis(25);
 
 /// Keeps a study folder for one process; given back when dropped or when the process ends, however it ends.
 #[derive(Debug)]
@@ -95,6 +101,10 @@ impl StudyFolder {
         self.path.join("my.cnf.rollback")
     }
 
+    fn lock_file(&self) -> PathBuf {
+        self.path.join(".lock")
+    }
+
     /// Makes the folder and checks that it can be written.
     ///
     /// # Errors
@@ -117,14 +127,23 @@ impl StudyFolder {
     /// # Errors
     /// Another process works in it.
     pub fn lock(&self) -> Result<FolderLock> {
-        let path = self.path.join(".lock");
+        let path = self.lock_file();
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
             .context("cannot open the study's lock file", &path)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let take = || flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let mut taken = take();
+        for _ in 0..LOOKERS {
+            if taken != Err(rustix::io::Errno::WOULDBLOCK) {
+                break;
+            }
+            std::thread::sleep(LOOKER);
+            taken = take();
+        }
+        match taken {
             Ok(()) => Ok(FolderLock { _file: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Host(
                 Problem::new("another noctune works on this study right now")
@@ -137,6 +156,17 @@ impl StudyFolder {
             ),
         }
     }
+}
+
+/// Whether a process works in the study folder `path` right now, as far as that can be told: it keeps the folder.
+pub fn is_worked_in(path: &Path) -> bool {
+    let lock = StudyFolder {
+        path: path.to_owned(),
+    }
+    .lock_file();
+    File::open(lock).is_ok_and(|file| {
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    })
 }
 
 /// Writes `text` so that a reader sees the old file or the new one, never half of it, also after a power cut.
@@ -175,10 +205,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = StudyFolder::new(dir.path(), "s").unwrap();
         folder.create().unwrap();
+        assert!(!is_worked_in(folder.path()));
         let lock = folder.lock().unwrap();
+        assert!(is_worked_in(folder.path()));
         assert!(folder.lock().unwrap_err().to_string().contains("another noctune"));
         drop(lock);
+        assert!(!is_worked_in(folder.path()));
         folder.lock().unwrap();
+    }
+
+    #[test]
+    fn who_only_looks_whether_a_folder_is_taken_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = StudyFolder::new(dir.path(), "s").unwrap();
+        folder.create().unwrap();
+        drop(folder.lock().unwrap());
+        let looking = File::open(folder.lock_file()).unwrap();
+        flock(&looking, FlockOperation::NonBlockingLockShared).unwrap();
+        let end = std::thread::spawn(move || {
+            std::thread::sleep(LOOKER);
+            drop(looking);
+        });
+        folder.lock().unwrap();
+        end.join().unwrap();
     }
 
     #[test]

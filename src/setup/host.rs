@@ -153,6 +153,27 @@ pub fn probed_class(host: &Fingerprint) -> Result<MachineClass> {
     })
 }
 
+/// What the user's own script of the load says; none where the load has a bundled one, which comes with sysbench.
+///
+/// # Errors
+/// [`Error::Input`] for a script that cannot be read.
+pub(super) fn own_script(source: &StudySource) -> Result<Option<String>> {
+    let script = &source.study.workload.script;
+    if !is_own(script) {
+        return Ok(None);
+    }
+    let path = source.path(script);
+    let text = std::fs::read(&path).map_err(|error| {
+        Error::input(format!("the script of the load cannot be read: {error}")).at(path.display().to_string())
+    })?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Whether a script is named by its path.
+fn is_own(script: &str) -> bool {
+    Path::new(script).extension().is_some() || script.contains('/')
+}
+
 /// The load of a study.
 ///
 /// # Errors
@@ -161,7 +182,7 @@ pub fn workload(source: &StudySource) -> Result<Box<dyn Workload>> {
     let wanted = &source.study.workload;
     match wanted.kind {
         WorkloadKind::Sysbench => {
-            let script = if Path::new(&wanted.script).extension().is_some() || wanted.script.contains('/') {
+            let script = if is_own(&wanted.script) {
                 source.path(&wanted.script).display().to_string()
             } else {
                 wanted.script.clone()

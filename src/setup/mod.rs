@@ -15,10 +15,10 @@ mod users_data;
 mod worker;
 
 pub use baseline::{Baseline, DiskFiles, dialect, read_settings, run_settings};
-pub use busy::check_host;
+pub use busy::{check_host, neighbours};
 pub(crate) use candidate::knob_value;
 pub use disk::DiskNeed;
-pub use folder::{FolderLock, StudyFolder, write_atomically};
+pub use folder::{FolderLock, StudyFolder, is_worked_in, write_atomically};
 pub use frozen::Frozen;
 pub use host::{probed_class, strategy, workload};
 pub use prepared::{Prepared, Resolved, prepare, resolve_study};

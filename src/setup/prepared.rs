@@ -20,10 +20,14 @@ use crate::server::{ServerBinary, ServerUser, Source, Template, TemplateSpec, se
 use crate::space::{Configuration, LeftOut, MachineClass, Resolution, ServerFacts, Space};
 use crate::strategy::Strategy;
 use crate::study::{Objective, Surroundings};
+use crate::units::Bytes;
 use crate::workload::{Endpoint, Workload};
 
 /// Limit for each of installing, starting and shutting down while a template is made.
 const TEMPLATE_DEADLINE: Duration = Duration::from_secs(600);
+
+/// The redo log with which a template is filled: large enough that filling hardly waits for the disk.
+pub(super) const FILLING_REDO: Bytes = Bytes::mib(256);
 
 /// A study resolved against a host and a server; nothing of it runs yet.
 pub struct Resolved {
@@ -111,7 +115,7 @@ impl Resolved {
     /// The parts that identify the study, each with its hash.
     ///
     /// # Errors
-    /// As [`crate::study::Study::identity`].
+    /// As [`crate::study::Study::identity`]; [`Error::Input`] where the load's script cannot be read.
     pub fn identity(&self) -> Result<Vec<(String, String)>> {
         let mut baseline = String::new();
         for setting in &self.baseline.settings {
@@ -123,6 +127,7 @@ impl Resolved {
             );
         }
         let server = format!("{} {}", self.binary.banner, self.binary.build_id);
+        let script = host::own_script(&self.source)?;
         let class = &self.declared;
         let hardware = format!(
             "{} {} {} {} {} {:?}",
@@ -139,6 +144,7 @@ impl Resolved {
             template: &self.template_key(),
             server: &server,
             hardware: &hardware,
+            script: script.as_deref(),
         })
     }
 }
@@ -370,7 +376,7 @@ fn filling_settings(resolved: &Resolved) -> BTreeMap<String, String> {
     settings.insert("innodb_buffer_pool_size".to_owned(), pool.to_string());
     settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "0".to_owned());
     if resolved.facts.variables.contains_key("innodb_log_file_size") {
-        settings.insert("innodb_log_file_size".to_owned(), (256u64 << 20).to_string());
+        settings.insert("innodb_log_file_size".to_owned(), FILLING_REDO.0.to_string());
     }
     settings
 }

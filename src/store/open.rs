@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Store;
 use super::filesystem;
 use super::sqlite::{Patience, SqliteStore};
+use super::{Store, StoreError};
 use crate::error::{Error, IoContext, Result};
 
 /// Name of the database in a study's folder.
@@ -46,7 +46,8 @@ pub async fn open(url: &str, study_folder: &Path) -> Result<Opened> {
     let folder = folder_of(&path);
     std::fs::create_dir_all(folder).context("cannot create the folder of the store", folder)?;
     let warnings = filesystem::warning(folder).into_iter().collect();
-    let store = SqliteStore::open(&path, Patience::default()).await?;
+    let store = SqliteStore::open(&path, Patience::default());
+    let store = store.await.map_err(|error| placed(error, &path))?;
     Ok(opened(store, &path, warnings))
 }
 
@@ -63,7 +64,8 @@ pub async fn open_read_only(url: &str, study_folder: &Path) -> Result<Opened> {
             .next("begin a study with `noctune tune`, or point to one with --results or --store"));
     }
     let warnings = filesystem::warning(folder_of(&path)).into_iter().collect();
-    let store = SqliteStore::open_read_only(&path, Patience::default()).await?;
+    let store = SqliteStore::open_read_only(&path, Patience::default());
+    let store = store.await.map_err(|error| placed(error, &path))?;
     Ok(opened(store, &path, warnings))
 }
 
@@ -72,6 +74,14 @@ fn opened(store: SqliteStore, path: &Path, warnings: Vec<String>) -> Opened {
         store: Arc::new(store),
         place: path.display().to_string(),
         warnings,
+    }
+}
+
+/// An error with the file, where its words do not name it.
+fn placed(error: StoreError, path: &Path) -> Error {
+    match error {
+        StoreError::TooNew { .. } => Error::from(error).at(path.display().to_string()),
+        other => other.into(),
     }
 }
 

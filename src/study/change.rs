@@ -78,7 +78,9 @@ pub fn changes(old: &Version<'_>, new: &Version<'_>) -> Changes {
         let unchanged = match before {
             Some(before) => before == hash,
             // Studies begun before the machine class was part of the identity.
-            None => part == "hardware" && differences("hardware", old.study, new.study).is_empty(),
+            None if part == "hardware" => differences("hardware", old.study, new.study).is_empty(),
+            // Nor was what a script says; another script is another workload.
+            None => part == "script",
         };
         if unchanged {
             continue;
@@ -96,9 +98,13 @@ pub fn changes(old: &Version<'_>, new: &Version<'_>) -> Changes {
     for section in ["study", "strategy", "budget", "confirm", "finish", "candidate"] {
         let differences = differences(section, old.study, new.study);
         if !differences.is_empty() {
+            let mut what = differences.join(", ");
+            if section == "study" && old.study.study.seed != new.study.study.seed {
+                what.push_str("; the study keeps its seed, another name begins one with the new seed");
+            }
             list.push(Change {
                 part: section.to_owned(),
-                what: differences.join(", "),
+                what,
                 allowed: true,
             });
         }
@@ -130,6 +136,7 @@ fn words(part: &str, old: &Study, new: &Study) -> String {
             "the content of the baseline is another; a setting of it counts as long as a knob writes it"
                 .to_owned()
         }
+        "script" => "the load's script says other things than when the study was begun".to_owned(),
         "server" => "the server is another version or build".to_owned(),
         "template" => "the data that trials start from are others".to_owned(),
         "hardware" => "the machine class has other figures".to_owned(),

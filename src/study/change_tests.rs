@@ -42,6 +42,7 @@ fn compared(old: (&str, &Space, &str), new: (&str, &Space, &str)) -> Changes {
             template: "t",
             server: "10.11",
             hardware: "probe",
+            script: None,
         };
         let identity = study.identity(&around).unwrap();
         (study, identity)

@@ -23,17 +23,19 @@ pub struct Surroundings<'a> {
     pub server: &'a str,
     /// The machine class with its figures.
     pub hardware: &'a str,
+    /// What the load's own script says; none where it is a bundled one.
+    pub script: Option<&'a str>,
 }
 
 impl Study {
     /// The parts of the study's identity with their hashes (SHA-256, hexadecimal): space, workload, objective,
-    /// durability, baseline, template, server, hardware, protocol. Strategy, budget, finish and reporting are no part of it.
+    /// durability, baseline, template, server, hardware, protocol, and script where the load has one of the user's. Strategy, budget, finish and reporting are no part of it.
     ///
     /// # Errors
     /// An internal error where a part cannot be serialised.
     pub fn identity(&self, around: &Surroundings<'_>) -> Result<Vec<(String, String)>> {
         let knobs: Vec<_> = around.space.knobs().iter().map(meaning).collect();
-        let parts = [
+        let mut parts = vec![
             ("space", hash(&(knobs, around.space.constraints()))?),
             ("workload", hash(&self.workload)?),
             ("objective", hash(&(&self.objective, &self.constraint))?),
@@ -44,6 +46,9 @@ impl Study {
             ("hardware", hash(&around.hardware)?),
             ("protocol", hash(&(PROTOCOL, &self.trial))?),
         ];
+        if let Some(script) = around.script {
+            parts.push(("script", hash(&script)?));
+        }
         Ok(parts
             .into_iter()
             .map(|(name, hash)| (name.to_owned(), hash))

@@ -19,19 +19,19 @@ pub struct Bars {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     story: Story,
     trial_began: Option<Instant>,
 }
 
 impl Bars {
-    /// Bars on standard error.
-    pub fn new(color: bool) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), color)
+    /// Bars on standard error; `verbose` also tells each phase as it ends.
+    pub fn new(color: bool, verbose: bool) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), color, Story::new(verbose))
     }
 
-    fn on(target: ProgressDrawTarget, color: bool) -> Self {
+    fn on(target: ProgressDrawTarget, color: bool, story: Story) -> Self {
         let all = MultiProgress::with_draw_target(target);
         let bar = |template: &str| {
             let bar = all.add(ProgressBar::new(0));
@@ -42,9 +42,9 @@ impl Bars {
             bar
         };
         let study = if color {
-            bar("[{bar:30.cyan}] {msg}")
+            bar("[{wide_bar:.cyan}] {msg}")
         } else {
-            bar("[{bar:30}] {msg}")
+            bar("[{wide_bar}] {msg}")
         };
         let trial = bar("{spinner} {wide_msg}");
         let standing = bar("  {wide_msg}");
@@ -55,7 +55,10 @@ impl Bars {
             study,
             trial,
             standing,
-            state: Mutex::new(State::default()),
+            state: Mutex::new(State {
+                story,
+                trial_began: None,
+            }),
         }
     }
 
@@ -119,22 +122,22 @@ mod tests {
 
     #[test]
     fn the_study_bar_moves_with_the_time_spent_and_ends_cleared() {
-        let bars = Bars::on(ProgressDrawTarget::hidden(), false);
+        let bars = Bars::on(ProgressDrawTarget::hidden(), false, Story::default());
         let events = night();
         for event in &events[..events.len() - 1] {
             bars.on(event);
         }
         assert_eq!((bars.study.length(), bars.study.position()), (Some(900), 60));
         assert!(bars.study.message().starts_with("2 trials, 60 s of 15 min"));
-        assert!(bars.standing.message().starts_with("best: trial 1"));
+        assert!(bars.standing.message().starts_with("believed best: trial 1"));
         bars.on(&events[events.len() - 1]);
         assert!(bars.study.is_finished() && bars.trial.is_finished());
     }
 
     #[test]
     fn colours_are_used_only_where_asked_for() {
-        let plain = Bars::on(ProgressDrawTarget::hidden(), false);
-        let coloured = Bars::on(ProgressDrawTarget::hidden(), true);
+        let plain = Bars::on(ProgressDrawTarget::hidden(), false, Story::default());
+        let coloured = Bars::on(ProgressDrawTarget::hidden(), true, Story::default());
         assert_eq!(plain.painted(Tone::Bad, "x"), "x");
         assert_eq!(coloured.painted(Tone::Bad, "x"), "\u{1b}[33mx\u{1b}[0m");
         assert_eq!(coloured.painted(Tone::Plain, "x"), "x");

@@ -19,23 +19,27 @@ pub enum Ui {
 }
 
 impl Ui {
-    /// `json` and `quiet` are the flags, JSON first; `is_terminal` says whether standard error is one.
-    pub fn choose(json: bool, quiet: bool, is_terminal: bool) -> Self {
+    /// `json` and `quiet` are the flags, JSON first; `is_terminal` says whether standard error is one, `term` is the
+    /// variable `TERM`: on a terminal that cannot move its cursor lines are shown.
+    pub fn choose(json: bool, quiet: bool, is_terminal: bool, term: Option<&str>) -> Self {
+        let moves = !matches!(term, None | Some("" | "dumb"));
         if json {
             Self::Json
         } else if quiet {
             Self::Quiet
-        } else if is_terminal {
+        } else if is_terminal && moves {
             Self::Bars
         } else {
             Self::Plain
         }
     }
 
-    /// A listener that shows this view; `color` as decided by [`ColorChoice::decide`].
-    pub fn listener(self, color: bool) -> Arc<dyn Listener> {
+    /// A listener that shows this view; `color` as decided by [`ColorChoice::decide`]; `verbose` tells each phase as it ends
+    /// where people read.
+    pub fn listener(self, color: bool, verbose: bool) -> Arc<dyn Listener> {
         match self {
-            Self::Bars => Arc::new(Bars::new(color)),
+            Self::Bars => Arc::new(Bars::new(color, verbose)),
+            Self::Plain if verbose => Arc::new(Plain::verbose(stderr())),
             Self::Plain => Arc::new(Plain::new(stderr())),
             Self::Json => Arc::new(JsonLines::new(stdout())),
             Self::Quiet => Arc::new(Quiet::new(stderr())),
@@ -73,10 +77,18 @@ mod tests {
 
     #[test]
     fn json_comes_before_quiet_and_bars_need_a_terminal() {
-        assert_eq!(Ui::choose(true, true, true), Ui::Json);
-        assert_eq!(Ui::choose(false, true, true), Ui::Quiet);
-        assert_eq!(Ui::choose(false, false, true), Ui::Bars);
-        assert_eq!(Ui::choose(false, false, false), Ui::Plain);
+        let term = Some("xterm");
+        assert_eq!(Ui::choose(true, true, true, term), Ui::Json);
+        assert_eq!(Ui::choose(false, true, true, term), Ui::Quiet);
+        assert_eq!(Ui::choose(false, false, true, term), Ui::Bars);
+        assert_eq!(Ui::choose(false, false, false, term), Ui::Plain);
+    }
+
+    #[test]
+    fn a_terminal_that_cannot_move_its_cursor_gets_lines() {
+        for term in [None, Some(""), Some("dumb")] {
+            assert_eq!(Ui::choose(false, false, true, term), Ui::Plain, "{term:?}");
+        }
     }
 
     #[test]

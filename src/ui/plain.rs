@@ -12,6 +12,7 @@ use crate::night::{Event, Listener};
 pub struct Plain<W> {
     lines: Lines<W>,
     story: Mutex<Story>,
+    is_log: bool,
 }
 
 impl<W: Write> Plain<W> {
@@ -20,6 +21,24 @@ impl<W: Write> Plain<W> {
         Self {
             lines,
             story: Mutex::new(Story::default()),
+            is_log: false,
+        }
+    }
+
+    /// With each phase as it ends.
+    pub fn verbose(lines: Lines<W>) -> Self {
+        Self {
+            story: Mutex::new(Story::new(true)),
+            ..Self::new(lines)
+        }
+    }
+
+    /// The log of a study: beside all lines also what else there is to say of its end, which a person is told with the
+    /// result.
+    pub fn log(lines: Lines<W>) -> Self {
+        Self {
+            is_log: true,
+            ..Self::new(lines)
         }
     }
 
@@ -38,6 +57,13 @@ impl<W: Write + Send> Listener for Plain<W> {
         }
         if story.standing_line() != before {
             self.lines.line(story.standing_line());
+        }
+        if let Event::StudyEnded { details, .. } = event
+            && self.is_log
+        {
+            for detail in details {
+                self.lines.line(&format!("  {}", super::words::one_line(detail)));
+            }
         }
         if let Event::TrialStarted { job, .. } = event {
             let why = super::words::one_line(&job.why);

@@ -13,6 +13,8 @@ const SPARK: usize = 30;
 /// What a view needs to know of the events so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Story {
+    /// Whether each phase is told as it ends.
+    verbose: bool,
     metric: String,
     /// Seconds of the study's budget; zero before it is known.
     pub(super) budget: f64,
@@ -67,6 +69,14 @@ fn told(tone: Tone, text: impl Into<String>) -> Vec<Told> {
 }
 
 impl Story {
+    /// A story that has not begun; `verbose` tells each phase as it ends, with what was done.
+    pub(super) fn new(verbose: bool) -> Self {
+        Self {
+            verbose,
+            ..Self::default()
+        }
+    }
+
     /// Takes an event in; gives the lines that stay.
     pub(super) fn on(&mut self, event: &Event) -> Vec<Told> {
         match event {
@@ -131,7 +141,12 @@ impl Story {
                     running.phase = None;
                     running.phases.push((*phase, *seconds));
                 }
-                Vec::new()
+                if !self.verbose {
+                    return Vec::new();
+                }
+                let note = note.as_ref().map_or_else(String::new, |note| format!(", {note}"));
+                let text = format!("trial {trial} · {phase}: {}{note}", duration(*seconds));
+                told(Tone::Plain, one_line(&text))
             }
             Event::Second { trial, second } => {
                 if let Some(running) = self.running(*trial) {
@@ -223,7 +238,7 @@ impl Story {
             None => "not yet comparable with the baseline".to_owned(),
         };
         self.standing = Some(format!(
-            "best: trial {trial}, {} {}, {against}",
+            "believed best: trial {trial}, {} {}, {against}",
             number(best),
             self.metric
         ));

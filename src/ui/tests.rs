@@ -27,6 +27,7 @@ fn job(purpose: Purpose) -> Job {
         why: "expected improvement\n\u{1b}[2J".to_owned(),
         model: None,
         host: None,
+        forgives: 0,
     }
 }
 
@@ -136,12 +137,39 @@ fn plain_lines_tell_each_trial_with_its_phases() {
             "study quick begins: 15 min",
             "trial 1 baseline: expected improvement  [2J (0 trials, 0.0 s of 15 min, about 15 min left)",
             "trial 1 baseline: 512 tps, 31 s (reset 0.7 s, measure 20 s)",
-            "best: trial 1, 512 tps, × 1.80 (1.55 to 2.09) against the baseline, not confirmed",
+            "believed best: trial 1, 512 tps, × 1.80 (1.55 to 2.09) against the baseline, not confirmed",
             "trial 2 explore: expected improvement  [2J (1 trial, 31 s of 15 min, about 14 min left)",
             "trial 2 explore: refused: the pool is larger than the memory, 29 s",
             "warning: swap is on; next: swapoff -a",
             "study ended: × 1.80; my.cnf: results/quick/my.cnf",
         ]
+    );
+}
+
+#[test]
+fn a_verbose_view_tells_each_phase_as_it_ends_with_what_was_done() {
+    let text = shown(Plain::verbose(Lines::new(Vec::new())), Plain::into_inner);
+    assert!(text.contains("\ntrial 1 · reset: 0.7 s\n"), "{text}");
+    let plain = shown(Plain::new(Lines::new(Vec::new())), Plain::into_inner);
+    let phases = text.lines().filter(|line| line.contains(" · ")).count();
+    assert_eq!(text.lines().count(), plain.lines().count() + phases);
+}
+
+#[test]
+fn the_log_tells_the_end_with_its_details() {
+    let log = Plain::log(Lines::new(Vec::new()));
+    log.on(&Event::StudyEnded {
+        verdict: "keep the baseline".to_owned(),
+        details: vec![
+            "compared was trial 7".to_owned(),
+            "the disk\nlimits it".to_owned(),
+        ],
+        my_cnf: None,
+    });
+    let text = String::from_utf8(log.into_inner()).unwrap();
+    assert_eq!(
+        text,
+        "study ended: keep the baseline\n  compared was trial 7\n  the disk limits it\n"
     );
 }
 

@@ -46,6 +46,8 @@ fn a_my_cnf_that_cannot_be_written_is_an_error_after_the_verdict_and_the_next_ru
     ] {
         assert!(run.stderr.contains(words), "no {words:?} in {}", run.text());
     }
+    let told = run.stderr.matches("warning: cannot ").count();
+    assert_eq!(told, 1, "what stays so is told once: {}", run.text());
     let code = std::fs::read_to_string(bench.path().join("code")).unwrap();
     assert_eq!(
         code.trim(),

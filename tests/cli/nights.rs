@@ -135,6 +135,11 @@ fn a_load_that_feels_no_knob_hands_nothing_over_and_says_so_and_a_failing_comman
     ] {
         assert!(run.stdout.contains(words), "no {words:?}: {}", run.text());
     }
+    let status = bench.run(&["status"]).stdout;
+    let log = std::fs::read_to_string(bench.path().join("results/fake/noctune.log")).unwrap();
+    for told in [&status, &log] {
+        assert!(told.contains("what seems to limit this load instead: "), "{told}");
+    }
     assert!(
         run.stderr.contains("the command at its end failed"),
         "{}",

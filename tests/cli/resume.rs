@@ -4,6 +4,8 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::bench::{Bench, of_kind, send};
 use crate::study::Study;
@@ -96,6 +98,125 @@ fn another_workload_is_refused_on_resume_and_a_longer_budget_is_not() {
     );
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// Starts the study, and stops it as its tables are about to be filled; false where it does not come to that.
+fn is_set_up(bench: &Bench) -> bool {
+    let mut child = bench.spawn(&ARGUMENTS);
+    let end = Instant::now() + Duration::from_secs(60);
+    let held = bench.bin().join("held");
+    while !held.exists() && Instant::now() < end && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let came = held.exists();
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+    let _ = std::fs::remove_file(held);
+    came
+}
+
+#[test]
+fn a_script_of_the_load_that_was_edited_is_refused_on_resume() {
+    let bench = Bench::new(&format!("holds = [\"prepare\"]\n{SLOPE}"));
+    bench.write("mine.lua", "-- as it was\n");
+    let mut study = study();
+    study.workload = study.workload.replace("oltp_read_write", "mine.lua");
+    bench.write("study.toml", &study.text());
+    assert!(is_set_up(&bench), "{}", bench.errors());
+
+    bench.write("mine.lua", "-- edited\n");
+    let run = bench.run(&ARGUMENTS);
+    assert_eq!(run.code, Some(2), "{}", run.text());
+    assert!(
+        run.stderr.contains("script: the load's script says other things"),
+        "{}",
+        run.text()
+    );
+    bench.write("mine.lua", "-- as it was\n");
+    assert!(is_set_up(&bench), "{}", bench.errors());
+}
+
+#[test]
+fn another_seed_is_told_to_begin_no_other_study_and_is_not_stored() {
+    let bench = Bench::new(SLOPE);
+    bench.write("study.toml", &study().text());
+    let mut child = bench.spawn(&ARGUMENTS);
+    assert!(reaches(&bench, &mut child, "baseline", "measure"));
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+    bench.write("study.toml", &study().text().replace("seed = 1", "seed = 2"));
+    for _ in 0..2 {
+        let mut child = bench.spawn(&ARGUMENTS);
+        assert!(reaches(&bench, &mut child, "baseline", "measure"));
+        send(&child, Signal::INT);
+        child.wait().unwrap();
+        let told = bench.output();
+        let told: Vec<_> = of_kind(&told, "warning")
+            .map(|event| event["text"].to_string())
+            .collect();
+        assert!(
+            told.iter().any(|text| text.contains("the study keeps its seed")),
+            "{told:?}"
+        );
+        let stored = std::fs::read_to_string(bench.path().join("results/fake/study.toml")).unwrap();
+        assert!(stored.contains("seed = 1"), "{stored}");
+    }
+}
+
+#[test]
+fn a_study_that_is_set_up_is_told_to_run_and_not_to_wait_for_its_user() {
+    let bench = Bench::new(&format!("holds = [\"prepare\"]\n{SLOPE}"));
+    bench.write("study.toml", &study().text());
+    let mut child = bench.spawn(&ARGUMENTS);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !bench.bin().join("held").exists() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = bench.run(&["status"]);
+    assert!(status.stdout.contains("): running\n"), "{}", status.text());
+    assert!(!status.stdout.contains("noctune tune"), "{}", status.text());
+    send(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let status = bench.run(&["status"]);
+    assert!(
+        status.stdout.contains("): unfinished\n") && status.stdout.contains("noctune tune"),
+        "{}",
+        status.text()
+    );
+}
+
+#[tokio::test]
+async fn a_host_that_changed_since_the_study_began_is_told_each_time_it_is_resumed() {
+    let bench = Bench::new(SLOPE);
+    bench.write("study.toml", &study().text());
+    let mut child = bench.spawn(&ARGUMENTS);
+    assert!(reaches(&bench, &mut child, "baseline", "measure"));
+    send(&child, Signal::INT);
+    child.wait().unwrap();
+    let mut database = SqliteConnectOptions::new()
+        .filename(bench.path().join("results/fake/noctune.db"))
+        .connect()
+        .await
+        .unwrap();
+    sqlx::query("UPDATE study SET frozen = json_set(frozen, '$.environment.kernel', 'an older one')")
+        .execute(&mut database)
+        .await
+        .unwrap();
+    database.close().await.unwrap();
+    for _ in 0..2 {
+        let mut child = bench.spawn(&ARGUMENTS);
+        assert!(reaches(&bench, &mut child, "baseline", "measure"));
+        send(&child, Signal::INT);
+        child.wait().unwrap();
+        let told = bench.output();
+        let told: Vec<_> = of_kind(&told, "warning")
+            .map(|event| event["text"].to_string())
+            .collect();
+        assert!(
+            told.iter().any(|text| text.contains("kernel an older one → ")),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]

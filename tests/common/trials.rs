@@ -161,6 +161,7 @@ impl Trials {
                 why: String::new(),
                 model: None,
                 host: None,
+                forgives: 0,
             },
             folder: folder.clone(),
         };

@@ -58,6 +58,7 @@ pub(crate) fn job(pool: i64) -> Job {
         why: "bigger is better — perhaps".to_owned(),
         model: Some(serde_json::json!({"lengths": [0.1, 1e-300, 12_345_678.9]})),
         host: Some("host1".to_owned()),
+        forgives: 0,
     }
 }
 

@@ -259,6 +259,30 @@ async fn a_file_that_is_no_database_is_an_error_not_an_empty_store() {
 }
 
 #[tokio::test]
+async fn a_damaged_file_is_called_so_and_not_a_lack_of_space() {
+    let (_folder, path) = database();
+    let whole = store(&path, SHORT).await;
+    whole.create(&study(STUDY)).await.unwrap();
+    for number in 0..20 {
+        let made = claim(&whole, &job(number), &worker(1), HOUR).await;
+        whole.deliver(&made, &worker(1), &measured(1.0)).await.unwrap();
+    }
+    whole.close().await;
+    let length = std::fs::metadata(&path).unwrap().len();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(length / 2).unwrap();
+    let damaged = |error: StoreError| {
+        let error = noctune::error::Error::from(error);
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains("from a copy"), "{error}");
+    };
+    match SqliteStore::open(&path, SHORT).await {
+        Err(error) => damaged(error),
+        Ok(store) => damaged(store.facts(STUDY).await.unwrap_err()),
+    }
+}
+
+#[tokio::test]
 async fn facts_cannot_be_changed_even_by_another_program() {
     let (_folder, path) = database();
     let store = store(&path, SHORT).await;

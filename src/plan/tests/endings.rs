@@ -129,42 +129,6 @@ fn a_baseline_that_crashes_as_the_host_fails_candidates_ends_the_study() {
 }
 
 #[test]
-fn whoever_reads_a_study_that_was_run_again_sees_that_its_failure_was_forgiven() {
-    let setup = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
-    let alike = refused(CauseKind::BadValue, "x", "bad value");
-    type Fail<'a> = &'a dyn Fn(&Job) -> Outcome;
-    let failures: [(VerdictKind, Fail<'_>); 5] = [
-        (VerdictKind::LoadSetup, &|_| Outcome::LoadFailed {
-            cause: setup.clone(),
-        }),
-        (VerdictKind::HostProblem, &|_| host_fault()),
-        (VerdictKind::BaselineFailed, &|_| crashed()),
-        (VerdictKind::EveryTrialFailed, &|job| match x_of(job) {
-            0 => measured(&[("tps", 500.0)]),
-            _ => alike.clone(),
-        }),
-        (
-            VerdictKind::BaselineFailed,
-            &|job| match (job.purpose, x_of(job)) {
-                (Purpose::Pair { .. }, 0) => crashed(),
-                (_, x) => measured(&[("tps", truth(x))]),
-            },
-        ),
-    ];
-    for (kind, fail) in failures {
-        let mut bench = Bench::new();
-        bench.settings.budget_seconds = 1800.0;
-        let (facts, verdict) = bench.run(|_, job| fail(job));
-        assert_eq!(verdict.kind, kind);
-        bench.forgiven = facts.jobs.len() as u64;
-        let (facts, verdict) = bench.go_on(facts, |_, job| measured(&[("tps", truth(x_of(job)))]));
-        assert_eq!(verdict.kind, VerdictKind::Confirmed, "{kind:?}: {verdict}");
-        bench.forgiven = 0;
-        assert_eq!(bench.next(&facts), Next::Done(verdict), "{kind:?}");
-    }
-}
-
-#[test]
 fn a_load_that_is_set_up_wrongly_stops_the_study_at_once() {
     let cause = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
     let (facts, verdict) = Bench::new().run(|_, _| Outcome::LoadFailed { cause: cause.clone() });

@@ -233,36 +233,50 @@ fn killed_in_any_trial_a_study_takes_the_jobs_it_would_have_taken() {
     assert!(ends.len() >= 7 && again >= 5, "{again} run again, {ends:?}");
 }
 
+/// Every trial began before the one before it, as if the host's clock had been set back each time.
+fn with_a_clock_that_was_set_back(mut facts: Facts) -> Facts {
+    for fact in &mut facts.jobs {
+        if let State::Ended { began, .. } = &mut fact.state {
+            began.0 = -began.0;
+        }
+    }
+    facts
+}
+
 #[test]
-fn what_a_study_of_many_refused_trials_forgives_is_found_in_one_pass() {
-    let bench = Bench::new();
-    let job = |purpose, x| Job {
-        purpose,
-        configuration: x_is(x),
-        length: bench.settings.length,
-        why: String::new(),
-        model: None,
-        host: None,
-    };
-    let facts = Facts {
-        jobs: (1..=12_000)
-            .map(|number| {
-                let (job, outcome) = match number {
-                    1..=3 => (job(Purpose::Baseline, 0), measured(&[("tps", 500.0)])),
-                    _ if number % 3 == 0 => (
-                        job(Purpose::Explore, number as i64),
-                        refused(CauseKind::BadValue, "x", "bad value"),
-                    ),
-                    _ => (job(Purpose::Explore, number as i64), measured(&[("tps", 500.0)])),
-                };
-                ended(number, job, outcome, "here")
-            })
-            .collect(),
-        ..Facts::default()
-    };
-    let began = std::time::Instant::now();
-    assert_eq!(crate::plan::ending::forgiven(&bench.inputs(), &facts), 0);
-    // Milliseconds; each trial against all before it would take many seconds.
-    let took = began.elapsed();
-    assert!(took.as_secs() < 2, "{took:?}");
+fn whoever_reads_a_study_that_was_run_again_sees_that_its_failure_was_forgiven() {
+    let setup = Cause::new(CauseKind::LoadSetup, "cannot open oltp.lua");
+    let alike = refused(CauseKind::BadValue, "x", "bad value");
+    type Fail<'a> = &'a dyn Fn(&Job) -> Outcome;
+    let failures: [(VerdictKind, Fail<'_>); 5] = [
+        (VerdictKind::LoadSetup, &|_| Outcome::LoadFailed {
+            cause: setup.clone(),
+        }),
+        (VerdictKind::HostProblem, &|_| host_fault()),
+        (VerdictKind::BaselineFailed, &|_| crashed()),
+        (VerdictKind::EveryTrialFailed, &|job| match x_of(job) {
+            0 => measured(&[("tps", 500.0)]),
+            _ => alike.clone(),
+        }),
+        (
+            VerdictKind::BaselineFailed,
+            &|job| match (job.purpose, x_of(job)) {
+                (Purpose::Pair { .. }, 0) => crashed(),
+                (_, x) => measured(&[("tps", truth(x))]),
+            },
+        ),
+    ];
+    for (kind, fail) in failures {
+        let mut bench = Bench::new();
+        bench.settings.budget_seconds = 1800.0;
+        let (facts, verdict) = bench.run(|_, job| fail(job));
+        assert_eq!(verdict.kind, kind);
+        bench.forgiven = facts.jobs.len() as u64;
+        let (facts, verdict) = bench.go_on(facts, |_, job| measured(&[("tps", truth(x_of(job)))]));
+        assert_eq!(verdict.kind, VerdictKind::Confirmed, "{kind:?}: {verdict}");
+        bench.forgiven = 0;
+        assert_eq!(bench.next(&facts), Next::Done(verdict.clone()), "{kind:?}");
+        let set_back = with_a_clock_that_was_set_back(facts);
+        assert_eq!(bench.next(&set_back), Next::Done(verdict), "{kind:?}");
+    }
 }

@@ -243,3 +243,40 @@ fn run_noise_and_standing_come_from_repeats() {
     assert!(ratio.low < ratio.point && ratio.point < ratio.high && ratio.point > 1.5);
     assert_eq!(standing.configuration, x_is(3));
 }
+
+#[test]
+fn runs_of_a_confirmation_are_of_one_length_whatever_the_study_file_says_meanwhile() {
+    let mut bench = Bench::new();
+    bench.settings.budget_seconds = 3000.0;
+    bench.strategy.most = 4;
+    let truthful = |_: u64, job: &Job| measured(&[("tps", truth(x_of(job)))]);
+    let (mut facts, _) = bench.run(truthful);
+    let then = bench.settings.confirm_length;
+    let begun = facts
+        .jobs
+        .iter()
+        .position(|fact| fact.job.purpose.name() == "pair");
+    facts.jobs.truncate(begun.unwrap() + 2);
+
+    bench.settings.confirm_length.measure_max = 300.0;
+    bench.settings.confirm_length.measure_min = 300.0;
+    let (facts, verdict) = bench.go_on(facts, truthful);
+    assert!(verdict.confirmed(), "{verdict}");
+    let lengths = |facts: &Facts| {
+        let pairs = facts.jobs.iter().filter(|fact| fact.job.purpose.name() == "pair");
+        pairs.map(|fact| fact.job.length).collect::<Vec<_>>()
+    };
+    let first = lengths(&facts);
+    assert!(first.len() > 2 && first.iter().all(|length| *length == then));
+
+    // The next confirmation has the new length, and is planned by what that takes.
+    bench.settings.budget_seconds = 12_000.0;
+    bench.strategy.most = 6;
+    let (facts, _) = bench.go_on(facts, truthful);
+    let all = lengths(&facts);
+    let next = &all[first.len()..];
+    assert!(
+        !next.is_empty() && next.iter().all(|length| *length == bench.settings.confirm_length),
+        "{next:?}"
+    );
+}

@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::store::StoreError;
 
+/// What a damaged database is called before its file is named.
+pub(super) const DATABASE: &str = "the database";
+
 /// How long a locked database is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
@@ -56,6 +59,12 @@ impl Patience {
                 Err(Trouble::Store(error)) => return Err(error),
                 Err(Trouble::Sql(error)) => error,
             };
+            if is_damaged(&error) {
+                return Err(StoreError::Corrupt {
+                    what: DATABASE.to_owned(),
+                    text: format!("{error}, seen while {doing}"),
+                });
+            }
             if !is_locked(&error) {
                 return Err(StoreError::Database {
                     doing: doing.to_owned(),
@@ -76,12 +85,19 @@ impl Patience {
 }
 
 /// Whether the database only asks to try again: BUSY (5), LOCKED (6), or PROTOCOL (15: a race in opening the WAL).
+fn is_locked(error: &sqlx::Error) -> bool {
+    code(error).is_some_and(|code| matches!(code, 5 | 6 | 15))
+}
+
+/// Whether the file is no database, or a damaged one: CORRUPT (11), NOTADB (26).
+fn is_damaged(error: &sqlx::Error) -> bool {
+    code(error).is_some_and(|code| matches!(code, 11 | 26))
+}
+
+/// The primary result code.
 ///
 /// Source: SQLite, "Result and Error Codes"; the low byte of an extended code is the primary one.
-fn is_locked(error: &sqlx::Error) -> bool {
-    let code = error
-        .as_database_error()
-        .and_then(|error| error.code())
-        .and_then(|code| code.parse::<i32>().ok());
-    code.is_some_and(|code| matches!(code & 0xff, 5 | 6 | 15))
+fn code(error: &sqlx::Error) -> Option<i32> {
+    let code = error.as_database_error()?.code()?.parse::<i32>().ok()?;
+    Some(code & 0xff)
 }

@@ -10,7 +10,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::patience::{Patience, Trouble};
+use super::patience::{DATABASE, Patience, Trouble};
 use super::{read, schema, write};
 use crate::plan::{Facts, Job};
 use crate::store::finite::{configuration_is_finite, finite};
@@ -271,6 +271,10 @@ fn named(error: StoreError, path: &Path) -> StoreError {
     match error {
         StoreError::Database { doing, text } => StoreError::Database {
             doing: format!("{doing} ({})", path.display()),
+            text,
+        },
+        StoreError::Corrupt { what, text } if what == DATABASE => StoreError::Corrupt {
+            what: format!("{what} {}", path.display()),
             text,
         },
         StoreError::Locked { waited, text } => StoreError::Locked {
