@@ -129,9 +129,8 @@ rust_is_enough() {
 }
 
 install_rust() {
-    # A toolchain installed by rustup earlier need not be on PATH of this shell.
-    local home_cargo="${CARGO_HOME:-$HOME/.cargo}/bin"
-    case ":$PATH:" in *":$home_cargo:"*) ;; *) PATH="$home_cargo:$PATH" ;; esac
+    # A toolchain of rustup's need not be on PATH of this shell, and it comes before an older one of the distribution's.
+    PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
     if have cargo && rust_is_enough cargo; then
         say "$(cargo --version) is there"
         return
