@@ -7,9 +7,10 @@ use std::path::Path;
 use super::args::EngineArgs;
 use crate::engine::{Session, Setup};
 use crate::error::{Error, Result};
+use crate::setup::strategy_named;
 use crate::space::file::NamedFile;
 use crate::space::{DurabilityRule, ResolveInputs, Space, resolve};
-use crate::strategy::{self, Goal, Strategy};
+use crate::strategy::Goal;
 use crate::study::{ConstraintSpec, Objective, ObjectiveSpec};
 
 /// Name of the objective where only a direction was given.
@@ -24,7 +25,7 @@ const LONGEST: usize = 16 << 20;
 pub(super) fn run(arguments: &EngineArgs) -> Result<u8> {
     let mut session = Session::new(Setup {
         space: space(&arguments.space)?,
-        strategy: strategy(&arguments.strategy)?,
+        strategy: strategy_named(&arguments.strategy)?,
         objective: objective(arguments)?,
         seed: arguments.seed,
     });
@@ -89,16 +90,6 @@ fn space(path: &Path) -> Result<Space> {
         );
     }
     Ok(resolution.space)
-}
-
-/// An embedded preset by its name, or a preset file.
-fn strategy(name: &str) -> Result<Box<dyn Strategy>> {
-    let path = Path::new(name);
-    if path.extension().is_some_and(|extension| extension == "toml") {
-        strategy::load(&read(path)?).map_err(|error| error.at(name))
-    } else {
-        strategy::load(strategy::embedded(name)?)
-    }
 }
 
 fn objective(arguments: &EngineArgs) -> Result<Objective> {

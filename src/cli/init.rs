@@ -84,7 +84,7 @@ class = "probe"               # this host; or one of: {classes}; or a file
 # connections = 300           # what the memory arithmetic must bear, where more than the baseline's max_connections
 
 [space]
-# all families: {families}
+# all families: {families}; or files of your own
 families = ["memory", "redo", "io", "session", "threads", "contention"]
 durability = "keep"           # never less safe than the baseline; full, data, os-1s, crash-1s or explore
 
@@ -115,7 +115,7 @@ goal = "maximize"
 # require = "p95_ms <= 1.1 * baseline.p95_ms"
 
 [strategy]
-preset = "bayes"              # {presets}
+preset = "bayes"              # {presets}; or a file
 rule_of_thumb = true          # measure the expert's first guess before the search
 
 [budget]

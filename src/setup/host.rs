@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{Frozen, StudySource};
+use super::{Frozen, StudySource, catalogue};
 use crate::error::{Error, Problem, Result};
 use crate::host::Fingerprint;
-use crate::space::{MachineClass, Storage, Value, embedded, file::parse_hardware};
-use crate::strategy::{self, Strategy};
+use crate::space::{MachineClass, Storage, Value};
+use crate::strategy::Strategy;
 use crate::study::WorkloadKind;
 use crate::units::Bytes;
 use crate::workload::{Workload, sysbench::Sysbench};
@@ -79,7 +79,7 @@ fn begun(
     }
 }
 
-/// The machine class of a study: this host as probed, a class of `spaces/hardware/`, or a file of the user's; and the same as
+/// The machine class of a study: this host as probed, a class by its name or path; and the same as
 /// declared, before this host's free disk space narrowed it.
 ///
 /// # Errors
@@ -89,15 +89,7 @@ fn machine_class(source: &StudySource, host: &Fingerprint) -> Result<(MachineCla
     let probed = probed_class(host)?;
     let mut class = match wanted.class.as_str() {
         "probe" => probed.clone(),
-        name if name.contains('/') || name.ends_with(".toml") => {
-            let path = source.path(name);
-            let text = std::fs::read_to_string(&path).map_err(|error| {
-                Error::input(format!("the machine class cannot be read: {error}"))
-                    .at(path.display().to_string())
-            })?;
-            parse_hardware(&text, &path.display().to_string())?
-        }
-        name => embedded::machine_class(name)?,
+        name => catalogue::machine_class(name)?,
     };
     if let Some(connections) = wanted.connections {
         class.connections = u32::try_from(connections).ok();
@@ -211,21 +203,12 @@ fn option(value: &Value) -> String {
     }
 }
 
-/// The strategy of a study: a preset, or a file of the user's.
+/// The strategy of a study.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that cannot be read or understood.
+/// [`Error::Input`] for one that does not exist, cannot be read or cannot be understood.
 pub fn strategy(source: &StudySource) -> Result<Box<dyn Strategy>> {
-    let wanted = &source.study.strategy.preset;
-    if wanted.contains('/') || wanted.ends_with(".toml") {
-        let path = source.path(wanted);
-        let place = path.display().to_string();
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            Error::input(format!("the strategy cannot be read: {error}")).at(place.clone())
-        })?;
-        return strategy::load(&text).map_err(|error| error.at(place));
-    }
-    strategy::load(strategy::embedded(wanted)?)
+    catalogue::strategy_named(&source.study.strategy.preset)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Baseline, StudySource};
+use super::{Baseline, StudySource, catalogue};
 use crate::error::{Error, Result};
 use crate::space::{
-    DurabilityClass, DurabilityRule, MachineClass, Resolution, ResolveInputs, ServerFacts, embedded,
+    DurabilityClass, DurabilityRule, MachineClass, Resolution, ResolveInputs, ServerFacts,
     expr::Expr,
     file::{ConstraintSpec, KnobSpec, NamedFile},
     resolve, variables_written,
@@ -33,7 +33,7 @@ impl<'a> WantedSpace<'a> {
         if section.durability != Durability::Keep && !families.contains(&"durability") {
             families.push("durability");
         }
-        let files = embedded::families(&families)?;
+        let files = catalogue::families(&families)?;
         let mut knobs = BTreeMap::new();
         for (name, table) in &section.knob {
             let place = document.place(&["space", "knob", name]);

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::catalogue::{Kind, own_names};
 use crate::error::{Error, Result};
 use crate::space::embedded;
 use crate::strategy;
-use crate::study::{Known, Study};
+use crate::study::{Known, Study, names_a_file};
 use crate::trial::METRICS;
 
 /// A study with where it came from.
@@ -76,8 +77,16 @@ impl StudySource {
             .filter(|text| is_path(text))
             .map(|text| absolute(text));
         let from = study.template.as_ref().map(|template| absolute(&template.from));
+        let own = |family: &String| names_a_file(family).then(|| absolute(family));
+        let families: Vec<String> = study
+            .space
+            .families
+            .iter()
+            .map(|family| own(family).unwrap_or_else(|| family.clone()))
+            .collect();
         let study = &mut self.study;
         study.server.baseline = baseline;
+        study.space.families = families;
         for (place, path) in [
             (&mut study.server.binary, binary),
             (&mut study.hardware.class, class),
@@ -95,9 +104,10 @@ impl StudySource {
 
     fn check_names(&self) -> Result<()> {
         let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        let (families, presets) = (own_names(Kind::Family), own_names(Kind::Strategy));
         let known = Known {
-            families: &embedded::family_names(),
-            presets: &strategy::names(),
+            families: &with(embedded::family_names(), &families),
+            presets: &with(strategy::names(), &presets),
             metrics: &metrics,
         };
         self.study.check_names(&self.text, &self.name, &known)
@@ -108,4 +118,12 @@ impl StudySource {
         let joined = self.folder.join(path);
         std::path::absolute(&joined).unwrap_or(joined)
     }
+}
+
+/// Names that come with the binary and the user's own.
+fn with<'a>(mut names: Vec<&'a str>, own: &'a [String]) -> Vec<&'a str> {
+    names.extend(own.iter().map(String::as_str));
+    names.sort_unstable();
+    names.dedup();
+    names
 }

@@ -33,14 +33,16 @@ pub fn family_text(name: &str) -> Option<&'static str> {
 /// # Errors
 /// A name that is none, with the one probably meant.
 pub fn families<S: AsRef<str>>(wanted: &[S]) -> Result<Vec<NamedFile>> {
-    wanted
-        .iter()
-        .map(|name| {
-            let name = name.as_ref();
-            let text = family_text(name).ok_or_else(|| missing("family", name, &family_names()))?;
-            NamedFile::parse(text, &format!("spaces/{name}.toml"))
-        })
-        .collect()
+    wanted.iter().map(|name| family(name.as_ref())).collect()
+}
+
+/// The family of this name.
+///
+/// # Errors
+/// As [`families`].
+pub fn family(name: &str) -> Result<NamedFile> {
+    let text = family_text(name).ok_or_else(|| missing("family", name, &family_names()))?;
+    NamedFile::parse(text, &format!("spaces/{name}.toml"))
 }
 
 /// Names of the machine classes.

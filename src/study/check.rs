@@ -16,6 +16,11 @@ pub struct Known<'a> {
     pub metrics: &'a [&'a str],
 }
 
+/// Whether a family, a machine class or a strategy is named by a path rather than by its name.
+pub fn names_a_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
 impl Study {
     /// What can be judged from the file alone.
     pub(super) fn check(&self, document: &Document<'_>) -> Result<()> {
@@ -133,14 +138,13 @@ impl Study {
     pub fn check_names(&self, text: &str, file_name: &str, known: &Known<'_>) -> Result<()> {
         let document = Document::new(text, file_name);
         for (index, family) in self.space.families.iter().enumerate() {
-            if !known.families.contains(&family.as_str()) {
+            if !names_a_file(family) && !known.families.contains(&family.as_str()) {
                 let path = ["space", "families", &index.to_string()];
                 return Err(unknown(&document, &path, "family", family, known.families));
             }
         }
         let preset = &self.strategy.preset;
-        let is_path = preset.contains('/') || preset.ends_with(".toml");
-        if !is_path && !known.presets.contains(&preset.as_str()) {
+        if !names_a_file(preset) && !known.presets.contains(&preset.as_str()) {
             return Err(unknown(
                 &document,
                 &["strategy", "preset"],

@@ -15,7 +15,7 @@ mod time;
 
 pub use budget::{BASELINES, MIN_BLOCKS, least_budget, whole_minutes};
 pub use change::{Change, Changes, Version, changes};
-pub use check::Known;
+pub use check::{Known, names_a_file};
 pub use choice::{Patience, PatienceRule, Warmup};
 pub use document::Document;
 pub use file::Study;
