@@ -253,7 +253,11 @@ fn changed_data_of_the_user_are_not_taken_from_an_old_template() {
 #[test]
 fn what_a_study_names_is_looked_up_as_a_path_then_in_the_users_configuration_folder_then_in_the_binary() {
     let bench = Bench::new("");
-    for folder in ["config/noctune/spaces/hardware", "config/noctune/strategies", "files"] {
+    for folder in [
+        "config/noctune/spaces/hardware",
+        "config/noctune/strategies",
+        "files",
+    ] {
         std::fs::create_dir_all(bench.path().join(folder)).unwrap();
     }
     let knob = |name: &str| format!("format = 1\n[knob.{name}]\ntype = \"int\"\nmin = 100\nmax = 900\n");
@@ -262,9 +266,12 @@ fn what_a_study_names_is_looked_up_as_a_path_then_in_the_users_configuration_fol
     bench.write("files/more.toml", &knob("table_open_cache"));
     bench.write(
         "config/noctune/spaces/hardware/tiny.toml",
-        "format = 1\nname = \"tiny\"\ncores = 1\nram = \"512M\"\ndisk_free = \"1G\"\nstorage = \"ssd\"\n",
+        "format = 1\nname = \"tiny\"\ncores = 1\nram = \"1500M\"\ndisk_free = \"1G\"\nstorage = \"ssd\"\n",
     );
-    bench.write("config/noctune/strategies/even.toml", "format = 1\nkind = \"sobol\"\n");
+    bench.write(
+        "config/noctune/strategies/even.toml",
+        "format = 1\nkind = \"sobol\"\n",
+    );
     let study = Study {
         hardware: "class = \"tiny\"".to_owned(),
         space: "families = [\"io\", \"mine\", \"files/more.toml\", \"redo\"]".to_owned(),
@@ -275,7 +282,7 @@ fn what_a_study_names_is_looked_up_as_a_path_then_in_the_users_configuration_fol
     let run = bench.run(&["check", "study.toml"]);
     assert_eq!(run.code, Some(0), "{}", run.text());
     for word in [
-        "class       tiny: 1 cores, 512 MiB RAM",
+        "class       tiny: 1 cores, 1.46 GiB RAM",
         "innodb_lru_scan_depth              100 .. 900",
         "innodb_io_capacity                 100 .. 900",
         "table_open_cache                   100 .. 900",
@@ -286,10 +293,17 @@ fn what_a_study_names_is_looked_up_as_a_path_then_in_the_users_configuration_fol
     }
     assert!(!run.stdout.contains("innodb_flush_neighbors"), "{}", run.text());
 
-    bench.write("files/more.toml", "format = 1\n[knob.table_open_cache]\nmax = \"2 * coers\"\n");
+    bench.write(
+        "files/more.toml",
+        "format = 1\n[knob.table_open_cache]\nmax = \"2 * coers\"\n",
+    );
     let run = bench.run(&["check", "study.toml"]);
     assert_eq!(run.code, Some(2), "{}", run.text());
-    assert!(run.stderr.contains("files/more.toml") && run.stderr.contains("\"cores\""), "{}", run.text());
+    assert!(
+        run.stderr.contains("files/more.toml") && run.stderr.contains("\"cores\""),
+        "{}",
+        run.text()
+    );
     let misspelt = study.text().replace("\"even\"", "\"evn\"");
     bench.write("study.toml", &misspelt);
     let run = bench.run(&["check", "study.toml"]);
