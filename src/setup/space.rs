@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::space::{
     DurabilityClass, DurabilityRule, MachineClass, Resolution, ResolveInputs, ServerFacts,
     expr::Expr,
-    file::{ConstraintSpec, KnobSpec, NamedFile},
+    file::{ConstraintSpec, KnobSpec, NamedFile, SPACE_KEYS, closest},
     resolve, variables_written,
 };
 use crate::study::{Document, Durability};
@@ -37,9 +37,16 @@ impl<'a> WantedSpace<'a> {
         let mut knobs = BTreeMap::new();
         for (name, table) in &section.knob {
             let place = document.place(&["space", "knob", name]);
-            let mut spec: KnobSpec = table.clone().try_into().map_err(|error: toml::de::Error| {
+            let mut unknown = None;
+            let read = serde_ignored::deserialize(table.clone(), |path| {
+                unknown.get_or_insert_with(|| path.to_string());
+            });
+            let mut spec: KnobSpec = read.map_err(|error: toml::de::Error| {
                 Error::input(error.message().to_owned()).at(format!("{place}, [space.knob.{name}]"))
             })?;
+            if let Some(path) = unknown {
+                return Err(unknown_key(&document, name, &path));
+            }
             spec.place = Some(place);
             knobs.insert(name.clone(), spec);
         }
@@ -97,5 +104,27 @@ impl<'a> WantedSpace<'a> {
             },
             allow: &section.allow,
         })
+    }
+}
+
+/// An unknown key of a knob, by its path in the knob's table.
+fn unknown_key(document: &Document<'_>, knob: &str, path: &str) -> Error {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    let place: Vec<&str> = ["space", "knob", knob]
+        .into_iter()
+        .chain(path.split('.'))
+        .collect();
+    let error =
+        Error::input(format!("unknown key \"{key}\" in [space.knob.{knob}]")).at(document.place(&place));
+    let of_knob = || {
+        let of_files = ["format", "knob", "constraint", "name", "require"];
+        SPACE_KEYS
+            .iter()
+            .copied()
+            .filter(move |key| !of_files.contains(key))
+    };
+    match closest(key, of_knob()) {
+        Some(meant) => error.next(format!("did you mean \"{meant}\"?")),
+        None => error.next(format!("a knob has {}", of_knob().collect::<Vec<_>>().join(", "))),
     }
 }

@@ -35,6 +35,26 @@ fn an_unknown_key_is_named_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn an_unknown_key_of_a_knob_is_named_with_the_one_that_was_meant() {
+    let mut study = Study::default();
+    study.space += "\n[space.knob.innodb_lru_scan_depth]\nmin = 200\nmxa = 300";
+    refused(
+        &Bench::new(""),
+        &study,
+        2,
+        &["\"mxa\"", "min, max, unit", "study.toml:16:1"],
+    );
+    let mut study = Study::default();
+    study.space += "\n[space.knob.mode]\ntype = \"enum\"\nvalues.a = { wrties = { innodb_io_capacity = 3 } }";
+    refused(
+        &Bench::new(""),
+        &study,
+        2,
+        &["\"wrties\"", "\"writes\"", "study.toml:16"],
+    );
+}
+
+#[test]
 fn a_study_that_is_no_toml_is_told_where() {
     let study = Study::default().text().replace("seed = 1", "seed = ");
     refused_text(&Bench::new(""), &study, 2, &["study.toml:4"]);
