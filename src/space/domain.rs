@@ -258,7 +258,11 @@ impl Domain {
                 if let Some(special) = specials.get(*index) {
                     return Some(special.clone());
                 }
-                *number
+                match number {
+                    // In the range, and nothing says where.
+                    Coordinate::Inactive => Coordinate::Number(0.5),
+                    number => *number,
+                }
             }
             _ => return None,
         };

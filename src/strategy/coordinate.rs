@@ -6,7 +6,7 @@ use super::history::{self, Known};
 use super::nelder_mead::first;
 use super::replay::{Ledger, Results, beats, beginning, purpose};
 use super::{Goal, Proposal, Recommendation, Search, Strategy};
-use crate::space::{Configuration, Coordinate, Dimension, Space};
+use crate::space::{Configuration, Coordinate, Dimension, Knob, Space};
 use crate::stats::t_critical;
 
 /// Where a proposal's model holds this strategy's mark.
@@ -201,15 +201,24 @@ impl Walk<'_> {
     }
 }
 
-/// The change in words: `innodb_io_capacity 200 -> 800`.
+/// The change in words: `innodb_io_capacity 200 -> 800`; with it what was illegal in the old one, which no step keeps.
 fn change(space: &Space, k: usize, old: &Configuration, new: &Configuration) -> String {
     let knob = &space.knobs()[space.dimension_knob(k)];
-    let name = &knob.name;
-    let show = |c: &Configuration| {
-        c.get(name)
+    let show = |knob: &Knob, c: &Configuration| {
+        c.get(&knob.name)
             .map_or_else(|| "none".to_owned(), |value| knob.domain.show(value))
     };
-    format!("{name} {} -> {}", show(old), show(new))
+    let words = |knob: &Knob| format!("{} {} -> {}", knob.name, show(knob, old), show(knob, new));
+    let mut text = words(knob);
+    for other in space.knobs().iter().filter(|other| other.name != knob.name) {
+        if let (Some(before), Some(after)) = (old.get(&other.name), new.get(&other.name))
+            && before != after
+        {
+            text.push_str(", ");
+            text.push_str(&words(other));
+        }
+    }
+    text
 }
 
 fn verdict(goal: Goal, change: &str, old: &Results, new: &Results, kept: bool) -> String {

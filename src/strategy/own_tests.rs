@@ -1,9 +1,9 @@
 //! What single strategies add to what all promise.
 
-use super::testing::{Night, Spec, mixed, space, throughput};
+use super::testing::{Night, Spec, knobs, mixed, space, throughput};
 use super::tests::{defaults, median_reached, strategy};
 use super::{Goal, ProposalPurpose};
-use crate::space::{Configuration, Value};
+use crate::space::{Configuration, Ground, Space, Value};
 
 #[test]
 fn coordinate_descent_tells_what_each_change_did() {
@@ -62,6 +62,46 @@ fn coordinate_descent_repeats_a_step_of_two_standard_errors_too() {
     };
     assert!(matches!(gain(0.08), ProposalPurpose::Repeat { .. }));
     assert_eq!(gain(0.3), ProposalPurpose::Explore);
+}
+
+#[test]
+fn coordinate_descent_finds_its_way_out_of_a_special_value() {
+    // 0 is off, the default, and far from the best.
+    let mut knobs = knobs(&[Spec::Special("lwm", 1, 70)]);
+    knobs[0].default = Some(0.into());
+    let space = Space::new(knobs, Vec::new(), Ground::default()).unwrap();
+    let response = |c: &Configuration| {
+        let lwm = c.get("lwm").and_then(Value::as_f64).unwrap();
+        Some(if lwm == 0.0 { 100.0 } else { 150.0 + lwm })
+    };
+    let mut night = Night::new(&space, 1, &response);
+    (0..3).for_each(|_| night.observe(space.default_configuration(), None));
+    let strategy = strategy("coordinate");
+    night.run(strategy.as_ref(), 12);
+    assert!(
+        night.reached(strategy.as_ref()) > 200.0,
+        "{:?}",
+        night.observations
+    );
+}
+
+#[test]
+fn coordinate_descent_tells_what_else_a_step_from_an_illegal_value_changes() {
+    let space = space(&[Spec::Int("a", 1, 64, false), Spec::Int("b", 10, 20, false)]);
+    let mut night = Night::new(&space, 1, &|c| c.get("a").and_then(Value::as_f64));
+    let mut start = Configuration::new();
+    start.set("a", 8);
+    start.set("b", 30);
+    night.observe(start, None);
+    let strategy = strategy("coordinate");
+    let why = strategy.propose(&night.search(), 1).remove(0).why;
+    assert_eq!(why, "next a 8 -> 24, b 30 -> 20");
+    night.run(strategy.as_ref(), 1);
+    let why = strategy.propose(&night.search(), 1).remove(0).why;
+    assert!(
+        why.starts_with("a 8 -> 24, b 30 -> 20 gave +200.0 % (more is better), kept; next a 24 -> 40"),
+        "{why}"
+    );
 }
 
 #[test]
