@@ -44,7 +44,7 @@ fn failed_start(log: &str, death: &Death) -> Outcome {
     if let Some(line) = first
         && !says_signal(line)
     {
-        let cause = cause_of(line);
+        let cause = with_exit(cause_of(line), death);
         return of_resource(&cause).unwrap_or(match death.signal {
             None => Outcome::ServerRefused { cause },
             signal => Outcome::Crashed { signal, cause },
@@ -62,7 +62,7 @@ fn failed_start(log: &str, death: &Death) -> Outcome {
 fn failed_run(log: &str, death: &Death) -> Outcome {
     // Only a server that gives up by itself tells of what it lacked; any other signal comes without a reason.
     if matches!(death.signal, None | Some(ABORT))
-        && let Some(outcome) = errors(log).find_map(|line| of_resource(&cause_of(line)))
+        && let Some(outcome) = errors(log).find_map(|line| of_resource(&with_exit(cause_of(line), death)))
     {
         return outcome;
     }
@@ -85,9 +85,20 @@ fn crashed(signal: i32, line: Option<&str>) -> Outcome {
 
 fn ended_by_itself(line: Option<&str>, death: &Death) -> String {
     match (line, death.code) {
-        (Some(line), _) => message(line),
+        (Some(line), _) => with_exit(Cause::new(CauseKind::Other, message(line)), death).text,
         (None, Some(code)) => format!("the server ended with exit code {code} and no error in its log"),
         (None, None) => "the server ended without an error in its log".to_owned(),
+    }
+}
+
+/// A cause with the exit code of the server that told it.
+fn with_exit(cause: Cause, death: &Death) -> Cause {
+    match death.code {
+        Some(code) => Cause {
+            text: format!("{} (exit code {code})", cause.text),
+            ..cause
+        },
+        None => cause,
     }
 }
 

@@ -81,6 +81,23 @@ fn a_bad_value_is_named_by_the_first_error_and_not_by_the_misleading_last_one() 
 }
 
 #[test]
+fn the_first_error_and_the_exit_code_are_told_together() {
+    for (name, code) in [("unknown_variable_mariadb", 7), ("bad_enum", 13)] {
+        let text = refused(name, code).text;
+        assert!(text.ends_with(&format!(" (exit code {code})")), "{text}");
+    }
+    let silent = classify_death(
+        "",
+        &Death {
+            code: Some(5),
+            ..Death::default()
+        },
+    );
+    let text = silent.reason().unwrap();
+    assert_eq!(text.matches("exit code 5").count(), 1, "{text}");
+}
+
+#[test]
 fn a_data_directory_of_another_geometry_is_no_corruption() {
     for (name, variable) in [
         ("redo_of_another_size_5_5", "innodb_log_file_size"),
