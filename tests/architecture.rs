@@ -96,8 +96,8 @@ const EVERYTHING: &[&str] = &[
 const FOR_ALL: [&str; 2] = ["error", "units"];
 
 /// Folders that compute and do nothing else.
-const PURE: [&str; 9] = [
-    "units", "stats", "space", "trial", "strategy", "plan", "mycnf", "report", "engine",
+const PURE: [&str; 10] = [
+    "units", "stats", "space", "trial", "strategy", "study", "plan", "mycnf", "report", "engine",
 ];
 
 /// What they may not touch.
