@@ -80,11 +80,22 @@ fn a_rust_that_is_too_old_is_replaced_by_one_that_the_recipes_find() {
         let _ = std::fs::remove_dir_all(host.cargo_home());
         let set_up = host.bash(&path, "scripts/setup.sh");
         let told = String::from_utf8_lossy(&set_up.stdout);
-        assert!(set_up.status.success(), "{told}{}", String::from_utf8_lossy(&set_up.stderr));
+        assert!(
+            set_up.status.success(),
+            "{told}{}",
+            String::from_utf8_lossy(&set_up.stderr)
+        );
         assert!(told.contains("cargo 99.0.0 is installed"), "{told}");
         let found = host.bash(&path, ". scripts/env.sh; cargo --version");
-        assert_eq!(String::from_utf8_lossy(&found.stdout).trim(), "cargo 99.0.0", "PATH={path}");
+        assert_eq!(
+            String::from_utf8_lossy(&found.stdout).trim(),
+            "cargo 99.0.0",
+            "PATH={path}"
+        );
         let again = host.bash(&path, "scripts/setup.sh");
-        assert!(String::from_utf8_lossy(&again.stdout).contains("cargo 99.0.0 is there"), "{again:?}");
+        assert!(
+            String::from_utf8_lossy(&again.stdout).contains("cargo 99.0.0 is there"),
+            "{again:?}"
+        );
     }
 }

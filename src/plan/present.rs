@@ -79,6 +79,12 @@ pub(super) fn present<'a>(inputs: &Inputs<'_>, facts: &'a Facts) -> Cow<'a, Fact
     };
     let mut now = Cow::Borrowed(facts);
     for (index, fact) in facts.jobs.iter().enumerate() {
+        if let Purpose::Repeat { of } = fact.job.purpose
+            && let Some(why) = past.left_out.get(&of).cloned()
+        {
+            past.left_out.insert(fact.number, why);
+            continue;
+        }
         match seen(inputs, &past.gone, fact) {
             Ok(seen) if seen.is_of(fact) => {}
             Ok(seen) => seen.put(&mut now.to_mut().jobs[index]),
@@ -166,7 +172,8 @@ fn seen(inputs: &Inputs<'_>, gone: &BTreeMap<String, Vec<Value>>, fact: &Fact) -
     let is_measured = fact
         .outcome()
         .is_some_and(|outcome| outcome.measurement().is_some());
-    if is_measured && is_search(fact.job.purpose) && fact.job.purpose != Purpose::Baseline {
+    // A repeat runs what the server made of what was asked for first.
+    if is_measured && matches!(fact.job.purpose, Purpose::Start | Purpose::Explore) {
         permitted(inputs, &seen.asked)?;
     }
     Ok(seen)
@@ -259,12 +266,17 @@ fn moved<'a>(inputs: &Inputs<'a>, knob: &Knob, configuration: &Configuration) ->
         })
 }
 
-/// Whether the space of now permits a configuration; the baseline always.
+/// Whether the space of now permits a configuration; the baseline always, and candidates of the user's whatever the bounds.
 fn permitted(inputs: &Inputs<'_>, configuration: &Configuration) -> Result<(), String> {
     if configuration == inputs.baseline {
         return Ok(());
     }
-    inputs.space.permits(configuration).map_err(|breach| why(&breach))
+    let permitted = if inputs.candidates.contains(configuration) {
+        inputs.space.can_run(configuration)
+    } else {
+        inputs.space.permits(configuration)
+    };
+    permitted.map_err(|breach| why(&breach))
 }
 
 /// Words that are the same for every trial that is left out for the same cause.

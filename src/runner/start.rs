@@ -32,9 +32,14 @@ impl TrialRunner {
             })
         };
         let configuration = &order.job.configuration;
-        if *configuration != self.space.default_configuration() {
-            self.space.permits(configuration).map_err(rejected)?;
-        }
+        // Only what is proposed keeps to bounds and steps; the user's own candidates run as they are, and what is run again runs
+        // as the server made it.
+        let permitted = match order.job.purpose {
+            _ if *configuration == self.space.default_configuration() => Ok(()),
+            Purpose::Explore => self.space.permits(configuration),
+            _ => self.space.can_run(configuration),
+        };
+        permitted.map_err(rejected)?;
         let mut variables = self.space.writes(configuration).map_err(rejected)?;
         self.room(&variables)?;
         if order.job.purpose == Purpose::Final {

@@ -33,11 +33,16 @@ pub(super) fn candidate(
         }
     }
     for (name, value) in wanted.iter().filter(|(name, _)| writes(name)) {
+        let own = space.knob(name).filter(|knob| knob.reads.is_none());
+        if own.is_some_and(|knob| knob.domain.snap(&knob_value(value)).is_none()) {
+            return Err(Error::input(format!("{name} = {value} is no value of this knob"))
+                .at(format!("{}, [[candidate]]", source.name)));
+        }
         variables.insert(name.clone(), knob_value(value).to_string());
     }
     let configuration = space.read(&variables, &configuration);
     space
-        .permits(&configuration)
+        .can_run(&configuration)
         .map(|()| configuration)
         .map_err(|breach| {
             Error::input(format!("this candidate cannot be tried: {breach}"))
@@ -153,8 +158,21 @@ source = "test"
     }
 
     #[test]
+    fn a_candidate_off_the_steps_or_out_of_the_bounds_runs_as_it_is() {
+        let configuration = tried(
+            "format = 1\n[[candidate]]\ninnodb_buffer_pool_size = 9000000001\ninnodb_io_capacity = 50\n",
+        )
+        .unwrap();
+        assert_eq!(
+            configuration.get("innodb_buffer_pool_size"),
+            Some(&Value::Int(9_000_000_001))
+        );
+        assert_eq!(configuration.get("innodb_io_capacity"), Some(&Value::Int(50)));
+    }
+
+    #[test]
     fn a_candidate_that_cannot_be_tried_is_refused_before_anything_starts() {
-        for text in ["innodb_buffer_pool_size = \"900G\"", "innodb_no_such = 1"] {
+        for text in ["innodb_buffer_pool_size = \"half\"", "innodb_no_such = 1"] {
             let error = tried(&format!("format = 1\n[[candidate]]\n{text}\n")).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{error}");
             let told = error.to_string();

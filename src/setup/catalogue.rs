@@ -38,7 +38,11 @@ struct Own {
 
 /// The user's configuration folder, by the XDG Base Directory Specification; none where the environment names no home.
 fn configuration() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     absolute("XDG_CONFIG_HOME")
         .or_else(|| Some(absolute("HOME")?.join(".config")))
         .map(|folder| folder.join("noctune"))

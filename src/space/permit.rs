@@ -17,6 +17,28 @@ impl Space {
     /// # Errors
     /// The first breach, with its arithmetic.
     pub fn permits(&self, configuration: &Configuration) -> Result<(), Breach> {
+        let active = self.presence(configuration)?;
+        for knob in &self.knobs {
+            if let Some(value) = configuration.get(&knob.name) {
+                let legal = knob.fixed.clone().or_else(|| knob.domain.snap(value));
+                check_value(knob, value, legal.as_ref())?;
+            }
+        }
+        self.keeps(configuration, &active)
+    }
+
+    /// As [`Space::permits`], but for values off their steps or out of their bounds: the user's own configurations, and what a
+    /// server made of a proposal, are run as they are.
+    ///
+    /// # Errors
+    /// The first breach, with its arithmetic.
+    pub fn can_run(&self, configuration: &Configuration) -> Result<(), Breach> {
+        let active = self.presence(configuration)?;
+        self.keeps(configuration, &active)
+    }
+
+    /// Of each knob, whether it is active; its value is of its type then, and there is none else.
+    fn presence(&self, configuration: &Configuration) -> Result<Vec<bool>, Breach> {
         let active = self.activity(configuration);
         for (name, _) in configuration.iter() {
             if self.knob(name).is_none() {
@@ -24,8 +46,13 @@ impl Space {
             }
         }
         for (knob, active) in self.knobs.iter().zip(&active) {
-            self.check_value(knob, *active, configuration)?;
+            check_presence(knob, *active, configuration)?;
         }
+        Ok(active)
+    }
+
+    /// The server's limits, constraints, durability, disk and memory.
+    fn keeps(&self, configuration: &Configuration, active: &[bool]) -> Result<(), Breach> {
         let effective = self.effective(configuration)?;
         for (variable, (low, high)) in &self.ground.limits {
             if let Some(x) = effective.get(variable).and_then(Value::as_f64)
@@ -40,7 +67,7 @@ impl Space {
         let scope = Values {
             space: self,
             configuration,
-            active: &active,
+            active,
             written: Some(&effective),
         };
         for constraint in &self.constraints {
@@ -95,29 +122,6 @@ impl Space {
             .then(|| MemoryBill::of(|name| effective.get(name).cloned(), connections, class))
     }
 
-    fn check_value(&self, knob: &Knob, active: bool, configuration: &Configuration) -> Result<(), Breach> {
-        let name = &knob.name;
-        let when = knob.when.as_ref().map_or("", |w| w.text());
-        match (active, configuration.get(name)) {
-            (false, None) => Ok(()),
-            (false, Some(_)) => Err(Breach::new(
-                "condition",
-                format!("{name} has a value, but {when} does not hold"),
-            )),
-            (true, None) => Err(Breach::new("condition", format!("{name} has no value"))),
-            (true, Some(value)) => {
-                let legal = match &knob.fixed {
-                    Some(fixed) => Some(fixed.clone()),
-                    None => knob.domain.snap(value),
-                };
-                let same = legal.as_ref().is_some_and(|legal| {
-                    legal == value || matches!((legal.as_f64(), value.as_f64()), (Some(a), Some(b)) if a == b)
-                });
-                if same { Ok(()) } else { Err(illegal(knob, value)) }
-            }
-        }
-    }
-
     fn check_durability(&self, effective: &BTreeMap<String, Value>) -> Result<(), Breach> {
         let Some(floor) = self.ground.durability else {
             return Ok(());
@@ -159,6 +163,33 @@ pub fn redo_size(variable: impl Fn(&str) -> Option<Value>) -> Bytes {
         size("innodb_log_file_size").unwrap_or(0.0) * size("innodb_log_files_in_group").unwrap_or(1.0)
     });
     Bytes(redo as u64)
+}
+
+/// An active knob has a value of its type, a fixed one the fixed value, an inactive one none.
+fn check_presence(knob: &Knob, active: bool, configuration: &Configuration) -> Result<(), Breach> {
+    let name = &knob.name;
+    let when = knob.when.as_ref().map_or("", |w| w.text());
+    match (active, configuration.get(name)) {
+        (false, None) => Ok(()),
+        (false, Some(_)) => Err(Breach::new(
+            "condition",
+            format!("{name} has a value, but {when} does not hold"),
+        )),
+        (true, None) => Err(Breach::new("condition", format!("{name} has no value"))),
+        (true, Some(value)) => match (&knob.fixed, knob.domain.snap(value)) {
+            (Some(fixed), _) => check_value(knob, value, Some(fixed)),
+            (None, Some(_)) => Ok(()),
+            (None, None) => Err(illegal(knob, value)),
+        },
+    }
+}
+
+/// Whether a value is the legal one.
+fn check_value(knob: &Knob, value: &Value, legal: Option<&Value>) -> Result<(), Breach> {
+    let same = legal.is_some_and(|legal| {
+        legal == value || matches!((legal.as_f64(), value.as_f64()), (Some(a), Some(b)) if a == b)
+    });
+    if same { Ok(()) } else { Err(illegal(knob, value)) }
 }
 
 fn illegal(knob: &Knob, value: &Value) -> Breach {

@@ -8,6 +8,7 @@ mod bench;
 mod commands;
 mod conclusions;
 mod engine;
+mod exact;
 mod failures;
 mod fakes;
 mod handed_over;
