@@ -41,12 +41,13 @@ impl<'a> WantedSpace<'a> {
             let read = serde_ignored::deserialize(table.clone(), |path| {
                 unknown.get_or_insert_with(|| path.to_string());
             });
-            let mut spec: KnobSpec = read.map_err(|error: toml::de::Error| {
-                Error::input(error.message().to_owned()).at(format!("{place}, [space.knob.{name}]"))
-            })?;
+            // First, since a key that is misspelt may also be one that is missing.
             if let Some(path) = unknown {
                 return Err(unknown_key(&document, name, &path));
             }
+            let mut spec: KnobSpec = read.map_err(|error: toml::de::Error| {
+                Error::input(error.message().to_owned()).at(format!("{place}, [space.knob.{name}]"))
+            })?;
             spec.place = Some(place);
             knobs.insert(name.clone(), spec);
         }
