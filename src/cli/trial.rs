@@ -128,7 +128,7 @@ fn configuration(space: &Space, left_out: &[LeftOut], set: &[String]) -> Result<
             Error::input(format!("\"{pair}\" is no KNOB=VALUE")).next("write --set innodb_io_capacity=2000")
         })?;
         let name = name.trim().replace('-', "_");
-        if space.knob(&name).is_none() {
+        let Some(knob) = space.knob(&name) else {
             if let Some(left) = left_out.iter().find(|left| left.knob == name) {
                 return Err(Error::input(format!(
                     "\"{name}\" is not part of this space: {}",
@@ -143,9 +143,9 @@ fn configuration(space: &Space, left_out: &[LeftOut], set: &[String]) -> Result<
                     |meant| format!("did you mean \"{meant}\"?"),
                 )),
             );
-        }
+        };
         asked.push(name.clone());
-        configuration.set(name, knob_value(&Value::from(value.trim())));
+        configuration.set(name, knob_value(&Value::from(value.trim()), &knob.domain));
     }
     let snapped = space.snap(&configuration);
     let moved: Vec<String> = configuration
@@ -163,6 +163,20 @@ fn configuration(space: &Space, left_out: &[LeftOut], set: &[String]) -> Result<
             Error::input(format!("no value the space permits: {}", moved.join(", ")))
                 .next("take the value in brackets, or widen the knob with [space.knob] in the study file"),
         );
+    }
+    // Knobs that what was asked for makes active or inactive come and go with it.
+    let follow: Vec<String> = configuration
+        .iter()
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| snapped.get(name).is_none())
+        .collect();
+    for name in follow {
+        configuration.remove(&name);
+    }
+    for (name, value) in snapped.iter() {
+        if configuration.get(name).is_none() {
+            configuration.set(name.to_owned(), value.clone());
+        }
     }
     Ok(configuration)
 }

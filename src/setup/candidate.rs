@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Baseline, StudySource};
 use crate::error::{Error, Result};
-use crate::space::{Configuration, Space, Value, variable_value};
+use crate::space::{Configuration, Domain, Space, Value, variable_value};
 use crate::units::Bytes;
 
 /// A candidate of the user's: knobs or variables with values over the baseline.
@@ -26,7 +26,7 @@ pub(super) fn candidate(
             .at(format!("{}, [[candidate]]", source.name))
             .next("take it out, or add the knob with [space.knob]")
         })?;
-        configuration.set(name.clone(), knob_value(value));
+        configuration.set(name.clone(), knob_value(value, &knob.domain));
         // What the baseline says of its variables must not win over it.
         for variable in knob.variables() {
             variables.remove(variable);
@@ -34,11 +34,11 @@ pub(super) fn candidate(
     }
     for (name, value) in wanted.iter().filter(|(name, _)| writes(name)) {
         let own = space.knob(name).filter(|knob| knob.reads.is_none());
-        if own.is_some_and(|knob| knob.domain.snap(&knob_value(value)).is_none()) {
+        if own.is_some_and(|knob| knob.domain.snap(&plain_value(value)).is_none()) {
             return Err(Error::input(format!("{name} = {value} is no value of this knob"))
                 .at(format!("{}, [[candidate]]", source.name)));
         }
-        variables.insert(name.clone(), knob_value(value).to_string());
+        variables.insert(name.clone(), plain_value(value).to_string());
     }
     let configuration = space.read(&variables, &configuration);
     space
@@ -50,8 +50,14 @@ pub(super) fn candidate(
         })
 }
 
-/// A value as people write it: `2G` is a size, `ON` a switch.
-pub(crate) fn knob_value(value: &Value) -> Value {
+/// A knob's value as people write it, in the form of its domain where that holds it.
+pub(crate) fn knob_value(value: &Value, domain: &Domain) -> Value {
+    let value = plain_value(value);
+    domain.own(&value).unwrap_or(value)
+}
+
+/// A value as people write it: `2G` is a size.
+fn plain_value(value: &Value) -> Value {
     match value {
         Value::Text(text) => match text.parse::<Bytes>() {
             Ok(Bytes(bytes)) => i64::try_from(bytes).map_or_else(|_| value.clone(), Value::Int),

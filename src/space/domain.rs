@@ -220,6 +220,17 @@ impl Domain {
         }
     }
 
+    /// `value` in the form of this type, where it is legal as it stands: `0` is a word where there are words, `50` a number with
+    /// a fraction where there are such, `ON` a switch. None for any other.
+    pub fn own(&self, value: &Value) -> Option<Value> {
+        let legal = self.snap(value)?;
+        let same = match self {
+            Self::Enum { .. } | Self::Bool => true,
+            Self::Int { .. } | Self::Float { .. } => numeric(value) == legal.as_f64(),
+        };
+        same.then_some(legal)
+    }
+
     /// Coordinates of `value`: rounded to a legal step within the bounds, outside of [0, 1] beyond them; a word that is none
     /// of the categories has the index `count`.
     pub fn encode(&self, value: &Value) -> Vec<Coordinate> {

@@ -112,6 +112,43 @@ fn doctor_names_the_server_and_the_load_and_how_to_get_what_is_missing() {
 }
 
 #[test]
+fn a_trial_takes_values_as_people_write_them_and_refuses_what_the_space_does_not_permit() {
+    let bench = Bench::new("");
+    bench.write("study.toml", &Study::default().text());
+    let trial = |sets: &[&str]| {
+        let mut arguments = vec!["trial", "study.toml", "--shared-host", "--json"];
+        arguments.extend(sets.iter().flat_map(|set| ["--set", set]));
+        bench.run(&arguments)
+    };
+    for set in [
+        "innodb_io_capacity=5",
+        "innodb-io-capacity=5",
+        "innodb_io_capacity=",
+    ] {
+        let run = trial(&[set]);
+        assert_eq!(run.code, Some(2), "{set}: {}", run.text());
+        assert!(
+            run.stderr.contains("no value the space permits"),
+            "{}",
+            run.text()
+        );
+    }
+    let run = trial(&[
+        "innodb-io-capacity=3000",
+        "innodb_flush_neighbors=0",
+        "innodb_max_dirty_pages_pct=50",
+        "innodb_adaptive_flushing=off",
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let told = run.events();
+    let told = &told.last().unwrap()["configuration"];
+    assert_eq!(told["innodb_io_capacity"], 3000, "{told}");
+    assert_eq!(told["innodb_flush_neighbors"], "0", "{told}");
+    assert_eq!(told["innodb_max_dirty_pages_pct"], 50.0, "{told}");
+    assert_eq!(told["innodb_adaptive_flushing"], false, "{told}");
+}
+
+#[test]
 fn status_report_and_explain_of_nothing_say_so() {
     let bench = Bench::new("");
     for command in ["status", "report", "explain"] {
