@@ -117,11 +117,13 @@ async fn enter(
                 study: &old_study,
                 identity: &old.identity,
                 space: &old_frozen.space,
+                gone: &old_frozen.gone,
             };
             let now = Version {
                 study,
                 identity: &identity,
                 space: &frozen.space,
+                gone: &[],
             };
             let changes = changes(&before, &now);
             if !changes.0.is_empty() {
@@ -135,11 +137,7 @@ async fn enter(
             // The seed is the stored one, in the file, too: another seed would be another study.
             let mut goes_on = study.clone();
             goes_on.study.seed = old.seed;
-            // What the host was when the study began stays known, however often it is resumed.
-            let frozen = Frozen {
-                environment: old_frozen.environment,
-                ..frozen
-            };
+            let frozen = frozen.going_on_from(old_frozen);
             let record = StudyRecord {
                 file: goes_on.to_toml()?,
                 frozen: frozen.to_json()?,

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, IoContext as _, Result};
 use crate::mycnf::{
-    Durability, Effect, Gain, Recommended, RecommendedLine, render, render_section, rollback,
+    Durability, Effect, Gain, Recommended, RecommendedLine, render, render_section, rollback, same_value,
 };
 use crate::night::now;
 use crate::plan::{Facts, Inputs, Standing, Verdict, VerdictKind, last_confirmed, standing};
 use crate::setup::{Frozen, StudyFolder, write_atomically};
-use crate::space::{Breach, Configuration, Domain, Space};
+use crate::space::{Breach, Configuration, Domain, Space, Value};
 
 /// A configuration to be handed over, with how sure we are.
 #[derive(Debug, Clone)]
@@ -123,7 +123,11 @@ fn lines(configuration: &Configuration, frozen: &Frozen) -> Result<Vec<Recommend
     let written = space.writes(configuration).map_err(|breach| internal(&breach))?;
     Ok(written
         .into_iter()
-        .filter(|(name, value)| baseline.get(name) != Some(value))
+        .filter(|(name, value)| {
+            // A number to the server may be a word of an enum to the space.
+            let same = |before: &Value| same_value(&before.to_string(), &value.to_string());
+            !baseline.get(name).is_some_and(same)
+        })
         .map(|(variable, value)| RecommendedLine {
             size: sizes.contains(&variable),
             baseline: baseline.get(&variable).cloned(),
@@ -229,11 +233,24 @@ mod tests {
             baseline_settings: Vec::new(),
             baseline_effective: effective,
             space: resolution.unwrap().space,
+            gone: Vec::new(),
             rule_of_thumb: None,
             candidates: Vec::new(),
             workload: "a load".to_owned(),
             host: "here".to_owned(),
         }
+    }
+
+    #[test]
+    fn what_is_as_in_the_baseline_is_not_written_whatever_its_type() {
+        let scratch = tempfile::tempdir().unwrap();
+        let frozen = frozen(scratch.path());
+        let mut configuration = frozen.space.default_configuration();
+        assert_eq!(configuration.get("innodb_flush_neighbors"), Some(&"1".into()));
+        assert_eq!(lines(&configuration, &frozen).unwrap(), []);
+        configuration.set("innodb_io_capacity", 2000);
+        let section = section(&configuration, &frozen).unwrap();
+        assert!(!section.contains("innodb_flush_neighbors"), "{section}");
     }
 
     #[test]

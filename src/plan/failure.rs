@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Facts;
 use super::observe::{cause, searched_in};
+use super::{Fact, Facts};
 use crate::strategy::TrialNumber;
 use crate::trial::{Cause, CauseKind, Outcome, Phase};
 
@@ -21,11 +21,16 @@ pub struct FailureGroup {
 }
 
 /// Failures of candidates (the baseline included) grouped by cause, the most frequent first. A candidate that does not
-/// serve the load's rate is none.
+/// serve the load's rate is none, nor is one that never started since the space changed while it was under way.
 pub fn failures(facts: &Facts) -> Vec<FailureGroup> {
+    let never_started = |fact: &Fact, outcome: &Outcome| {
+        matches!(outcome, Outcome::Rejected { .. }) && facts.past.left_out.contains_key(&fact.number)
+    };
     group(
         searched_in(&facts.jobs)
-            .filter(|(_, outcome)| outcome.is_candidate_failure() && !outcome.is_censored())
+            .filter(|(fact, outcome)| {
+                outcome.is_candidate_failure() && !outcome.is_censored() && !never_started(fact, outcome)
+            })
             .map(|(f, o)| (f.number, o)),
     )
 }

@@ -8,7 +8,7 @@ use super::Baseline;
 use crate::error::{Error, Result};
 use crate::host::Fingerprint;
 use crate::server::Setting;
-use crate::space::{Configuration, MachineClass, ServerFacts, Space};
+use crate::space::{Configuration, Knob, MachineClass, ServerFacts, Space};
 
 /// What is frozen in a study when it begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct Frozen {
     pub baseline_effective: BTreeMap<String, String>,
     /// The resolved space.
     pub space: Space,
+    /// Knobs of earlier spaces of the study that this one does not have, as they were then: trials ran with them.
+    #[serde(default)]
+    pub gone: Vec<Knob>,
     /// The first guess of the machine class; none where it is switched off or impossible.
     pub rule_of_thumb: Option<Configuration>,
     /// The user's own candidates.
@@ -76,6 +79,23 @@ impl Frozen {
             Ok(frozen)
         } else {
             Err(newer())
+        }
+    }
+
+    /// What is frozen of a study that goes on: as `self` is now, with what is known of `old`, when it ran last. What the host
+    /// was when the study began stays known, however often it is resumed.
+    pub fn going_on_from(self, old: Self) -> Self {
+        let gone = old
+            .gone
+            .into_iter()
+            .filter(|knob| old.space.knob(&knob.name).is_none())
+            .chain(old.space.knobs().iter().cloned())
+            .filter(|knob| self.space.knob(&knob.name).is_none())
+            .collect();
+        Self {
+            environment: old.environment,
+            gone,
+            ..self
         }
     }
 

@@ -87,6 +87,7 @@ impl Resolved {
                 .collect(),
             baseline_effective: self.baseline.effective.clone(),
             space: self.space.clone(),
+            gone: Vec::new(),
             rule_of_thumb: self.rule_of_thumb.clone(),
             candidates: self.candidates.clone(),
             workload: self.workload.describe(),

@@ -63,6 +63,8 @@ pub struct Version<'a> {
     pub identity: &'a [(String, String)],
     /// Its resolved space.
     pub space: &'a Space,
+    /// Knobs that it had earlier; of the stored one.
+    pub gone: &'a [Knob],
 }
 
 /// What changed from `old` to `new`. Of the space, knobs may come and go, bounds and choices may change; what a knob
@@ -86,7 +88,7 @@ pub fn changes(old: &Version<'_>, new: &Version<'_>) -> Changes {
             continue;
         }
         if part == "space" {
-            space_changes(old.space, new.space, &mut list);
+            space_changes(old, new.space, &mut list);
         } else {
             list.push(Change {
                 part: part.clone(),
@@ -192,7 +194,8 @@ fn compare(path: &str, old: Option<&toml::Value>, new: Option<&toml::Value>, fou
     }
 }
 
-fn space_changes(old: &Space, new: &Space, list: &mut Vec<Change>) {
+fn space_changes(before: &Version<'_>, new: &Space, list: &mut Vec<Change>) {
+    let old = before.space;
     let mut push = |what: String, allowed: bool| {
         list.push(Change {
             part: "space".to_owned(),
@@ -225,13 +228,23 @@ fn space_changes(old: &Space, new: &Space, list: &mut Vec<Change>) {
         }
     }
     for knob in new.knobs().iter().filter(|knob| old.knob(&knob.name).is_none()) {
-        push(
-            format!(
-                "{} came in; earlier trials count as run with the baseline's value",
-                knob.name
+        let name = &knob.name;
+        match before.gone.iter().find(|gone| gone.name == *name) {
+            None => push(
+                format!("{name} came in; earlier trials count as run with the baseline's value"),
+                true,
             ),
-            true,
-        );
+            Some(then) if meaning(then) == meaning(knob) => {
+                push(
+                    format!("{name} came back; earlier trials with it count again"),
+                    true,
+                );
+            }
+            Some(then) => {
+                let (what, allowed) = knob_change(then, knob);
+                push(format!("{name} came back: {what}"), allowed);
+            }
+        }
     }
     if old.constraints() != new.constraints() {
         push(

@@ -34,6 +34,11 @@ fn space(knobs: Vec<Knob>) -> Space {
 }
 
 fn compared(old: (&str, &Space, &str), new: (&str, &Space, &str)) -> Changes {
+    compared_with(old, &[], new)
+}
+
+/// With knobs that the old one had earlier.
+fn compared_with(old: (&str, &Space, &str), gone: &[Knob], new: (&str, &Space, &str)) -> Changes {
     let [(a, a_id), (b, b_id)] = [&old, &new].map(|(text, space, baseline)| {
         let study = Study::parse(text, "study.toml").unwrap();
         let around = Surroundings {
@@ -52,11 +57,13 @@ fn compared(old: (&str, &Space, &str), new: (&str, &Space, &str)) -> Changes {
             study: &a,
             identity: &a_id,
             space: old.1,
+            gone,
         },
         &Version {
             study: &b,
             identity: &b_id,
             space: new.1,
+            gone: &[],
         },
     )
 }
@@ -107,6 +114,34 @@ fn a_knob_whose_settings_were_computed_from_one_that_stays_cannot_be_taken_out_a
     );
     let neither = compared((FAST, &both, "b"), (FAST, &space(vec![other()]), "b"));
     assert_eq!(neither.check(), Ok(()), "{neither}");
+}
+
+#[test]
+fn a_knob_that_comes_back_has_to_mean_what_it_meant() {
+    let without = space(vec![int("y", 1, 2)]);
+    let with = |knob: Knob| space(vec![int("y", 1, 2), knob]);
+    let gone = [int("x", 1, 8)];
+    for (knob, words, allowed) in [
+        (
+            int("x", 1, 8),
+            "x came back; earlier trials with it count again",
+            true,
+        ),
+        (
+            int("x", 1, 4),
+            "x came back: other bounds (1 to 8 → 1 to 4)",
+            true,
+        ),
+        (
+            choices("x", &["1", "2"]),
+            "x came back: it is of another type",
+            false,
+        ),
+    ] {
+        let changes = compared_with((FAST, &without, "b"), &gone, (FAST, &with(knob), "b"));
+        assert!(changes.to_string().contains(words), "{words} in\n{changes}");
+        assert_eq!(changes.check().is_ok(), allowed, "{changes}");
+    }
 }
 
 #[test]

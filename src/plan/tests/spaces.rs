@@ -309,3 +309,21 @@ fn a_job_that_is_taken_over_runs_in_the_space_of_now() {
         "its check will reject it"
     );
 }
+
+#[test]
+fn a_job_that_the_space_did_not_hold_any_more_when_it_was_taken_over_is_no_failure_of_a_candidate() {
+    let bench = Bench::new();
+    let (plain, _) = bench.run(exact);
+    let mut facts = with_y(&first(&plain, 5), |x| if x == 1 { 9 } else { Y });
+    let last = facts.jobs.last_mut().unwrap();
+    assert_eq!(x_of(&last.job), 1);
+    if let State::Ended { outcome, .. } = &mut last.state {
+        *outcome = Outcome::Rejected {
+            constraint: "knobs: y is no knob of this space".to_owned(),
+        };
+    }
+    let inputs = bench.inputs();
+    let facts = settled(&inputs, &facts);
+    assert_eq!(facts.left_out().len(), 1);
+    assert_eq!(failures(&facts), []);
+}
