@@ -13,6 +13,7 @@ use crate::plan::{Facts, Inputs, Settings, reserve_seconds};
 use crate::setup::{DiskNeed, Resolved, StudyFolder, StudySource, resolve_study};
 use crate::space::{Configuration, Domain, Knob, MemoryBill, Scale, Value};
 use crate::strategy::Search;
+use crate::study::MIN_BLOCKS;
 use crate::units::Bytes;
 
 /// Candidates of the strategy that are shown.
@@ -280,6 +281,18 @@ fn duration(study: &Resolved) -> String {
     let reserve = reserve_seconds(&inputs, &Facts::default());
     let trial = settings.trial_seconds;
     let search = ((settings.budget_seconds - reserve) / trial).floor().max(0.0);
+    let arms = if study.rule_of_thumb.is_some() { 3 } else { 2 };
+    let confirmation = u64::from(MIN_BLOCKS * arms);
+    if let Some(most) = settings.max_trials
+        && (most.saturating_sub(confirmation) as f64) < search
+    {
+        return format!(
+            "duration    at most {most} trials (about {trial:.0} s each, {:.0} min together): {} for baseline and search, \
+             {confirmation} kept for the confirmation",
+            most as f64 * trial / 60.0,
+            most.saturating_sub(confirmation)
+        );
+    }
     format!(
         "duration    {:.0} min of trials (about {trial:.0} s each): {search:.0} for baseline and search, {:.0} min kept for the confirmation",
         settings.budget_seconds / 60.0,

@@ -57,7 +57,13 @@ fn check_shows_bounds_and_memory_and_runs_nothing() {
     bench.write("study.toml", &Study::default().text());
     let run = bench.run(&["check", "study.toml"]);
     assert_eq!(run.code, Some(0), "{}", run.text());
-    for word in ["innodb_io_capacity", "InnoDB buffer pool", "first candidates"] {
+    for word in [
+        "innodb_io_capacity",
+        "InnoDB buffer pool",
+        "first candidates",
+        "at most 24 trials",
+        "9 for baseline and search, 15 kept for the confirmation",
+    ] {
         assert!(run.stdout.contains(word), "no {word} in {}", run.stdout);
     }
     assert!(!bench.bin().join("runs").exists(), "a load was started");
