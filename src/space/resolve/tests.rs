@@ -267,6 +267,19 @@ fn geometry_is_refused_and_capacity_needs_permission() {
 }
 
 #[test]
+fn no_more_threads_are_cached_than_may_connect() {
+    // MariaDB 10.11 runs with max_connections where more is asked for, without a word.
+    for (connections, most) in [("151", 151), ("4000", 1024)] {
+        let case = Case::shipped("10.11", "4-cores-8g-ssd").baseline("max_connections", connections);
+        let space = case.space();
+        let Domain::Int { max, .. } = space.knob("thread_cache_size").unwrap().domain else {
+            panic!("no whole number")
+        };
+        assert_eq!(max, most);
+    }
+}
+
+#[test]
 fn a_capacity_never_goes_below_the_baseline() {
     let case = Case {
         allow: vec!["max_connections".to_owned()],
