@@ -98,6 +98,11 @@ pub fn reset_until(
     }
     must_be_ours(data)?;
     let backend = match wanted {
+        Some(Backend::Reflink) if !supports_reflink(template, data) => {
+            return Err(Error::host("this file system cannot clone files (reflink)")
+                .at(data.display().to_string())
+                .next("write reset = \"auto\" or \"copy\" in [trial], or put --results on XFS (reflink=1) or btrfs"));
+        }
         Some(backend) => backend,
         None if supports_reflink(template, data) => Backend::Reflink,
         None if data.join(TRIAL_MARKER).is_file() => Backend::Pages,
@@ -338,6 +343,23 @@ mod tests {
             assert_eq!(contents(&data), contents(&template), "{backend:?}");
             assert!(!data.join("test").exists(), "{backend:?}");
         }
+    }
+
+    #[test]
+    fn a_clone_that_is_asked_for_where_there_is_none_is_refused_with_what_works() {
+        let scratch = tempfile::tempdir().unwrap();
+        let template = template(scratch.path());
+        let data = scratch.path().join("data");
+        if supports_reflink(&template, &data) {
+            return;
+        }
+        let told = reset(&template, &data, Some(Backend::Reflink), None)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.contains("reflink") && told.contains("reset = \"auto\""),
+            "{told}"
+        );
     }
 
     #[test]
