@@ -53,7 +53,8 @@ impl Verified {
     }
 }
 
-/// Variables named in `Changed limits: max_open_files: 1024 (requested 5000)` and its like, one or several a line.
+/// Variables named in `Changed limits: max_open_files: 1024 (requested 5000)` and its like, one or several a line; and the
+/// instances of MariaDB's table cache, of which there are fewer, without a line of its own, where it cannot open more files.
 fn lowered_limits(log: &str) -> Vec<&'static str> {
     let told = || log.lines().filter_map(|line| line.split_once("Changed limits:"));
     [
@@ -65,6 +66,10 @@ fn lowered_limits(log: &str) -> Vec<&'static str> {
     .into_iter()
     .filter(|(sign, _)| told().any(|(_, limits)| limits.contains(sign)))
     .map(|(_, variable)| variable)
+    .chain(
+        log.contains("Could not increase number of max_open_files")
+            .then_some("table_open_cache_instances"),
+    )
     .collect()
 }
 
@@ -268,6 +273,19 @@ mod tests {
             assert_eq!(verified.rounded.len(), 1);
             assert_eq!(verified.effective[variable].to_string(), runs);
         }
+    }
+
+    #[test]
+    fn fewer_instances_of_the_table_cache_for_want_of_open_files_are_what_runs() {
+        // Seen on MariaDB 10.11: no other line tells of it.
+        let log =
+            "0 [Warning] Could not increase number of max_open_files to more than 20000 (request: 256184)\n";
+        let asked = BTreeMap::from([("table_open_cache_instances".to_owned(), Value::Int(16))]);
+        let read = BTreeMap::from([("table_open_cache_instances".to_owned(), "1".to_owned())]);
+        let mut verified = verify(&asked, &read, |_| None);
+        verified.accept_lowered(log);
+        assert!(verified.not_applied.is_empty(), "{verified:?}");
+        assert_eq!(verified.effective["table_open_cache_instances"], Value::Int(1));
     }
 
     #[test]
