@@ -4,7 +4,7 @@ use super::open::OpenStudy;
 use super::{Global, output};
 use crate::error::Result;
 use crate::handover::sizes;
-use crate::plan::{Facts, Next, last_confirmed, next, run_noise, settled, standing};
+use crate::plan::{Facts, Next, importance, last_confirmed, next, run_noise, settled, standing};
 use crate::report::{self, Conclusion, Input};
 use crate::strategy::TrialNumber;
 use crate::trial::PhaseTime;
@@ -30,6 +30,7 @@ pub(super) async fn run(global: &Global, study: Option<&str>) -> Result<u8> {
         conclusion: &conclusion,
         noise: run_noise(&inputs, &facts),
         sizes: &sizes(&study.frozen.space),
+        importance: Some(&importance(&inputs, &study.facts)),
     });
     if global.json {
         output::print_json(&report::json(&view))?;

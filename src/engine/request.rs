@@ -10,7 +10,7 @@ use crate::space::{Configuration, Domain, Knob, Space, Value};
 use crate::strategy::TrialNumber;
 
 /// Names of the operations.
-pub(super) const OPERATIONS: [&str; 6] = ["hello", "ask", "tell", "add", "drop", "recommend"];
+pub(super) const OPERATIONS: [&str; 7] = ["hello", "ask", "tell", "add", "drop", "recommend", "importance"];
 /// Proposals in one request at most.
 const MOST: usize = 1_000;
 
@@ -29,6 +29,8 @@ pub(super) enum Request {
     Drop(TrialNumber),
     /// The best configuration so far.
     Recommend,
+    /// What the knobs do.
+    Importance,
 }
 
 /// What came of a trial.
@@ -183,6 +185,7 @@ fn read(mut fields: Map<String, Json>) -> Result<Request, String> {
         },
         "drop" => typed::<DropFields>(&op, fields).map(|fields| Request::Drop(fields.id)),
         "recommend" => typed::<Nothing>(&op, fields).map(|_| Request::Recommend),
+        "importance" => typed::<Nothing>(&op, fields).map(|_| Request::Importance),
         _ => Err(format!(
             "unknown op \"{op}\"; it is one of {}",
             OPERATIONS.join(", ")

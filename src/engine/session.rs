@@ -78,6 +78,10 @@ impl Session {
                 Ok(json!({ "ok": true }))
             }
             Request::Recommend => self.recommend(),
+            Request::Importance => {
+                let importance = self.searching(|search, strategy| strategy.importance(search));
+                Ok(reply::importance(&self.setup.space, &importance))
+            }
         }
     }
 

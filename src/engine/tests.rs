@@ -297,3 +297,77 @@ fn names_that_no_study_may_tune_are_another_program_s_own() {
     let asked = say(&mut session, &json!({"op": "ask"}));
     assert_eq!(asked["trials"][0]["config"]["expire_logs_days"], 0);
 }
+
+#[test]
+fn what_the_knobs_do_is_told_with_ranges_and_curves() {
+    let mut session = session(SPACE, "sobol", &[]);
+    for seq in 0..30 {
+        let asked = say(&mut session, &json!({"op": "ask"}));
+        let trial = &asked["trials"][0];
+        // More threads change nothing here.
+        let pool = trial["config"]["pool"].as_f64().unwrap().log2();
+        let luck = [1.01, 0.99, 1.0][seq % 3];
+        let value = luck
+            * (100.0
+                + 20.0 * pool
+                + if trial["config"]["flush"] == "fsync" {
+                    50.0
+                } else {
+                    0.0
+                });
+        say(
+            &mut session,
+            &json!({"op": "tell", "id": trial["id"], "outcome": "measured", "value": value}),
+        );
+    }
+    let told = say(&mut session, &json!({"op": "importance", "seq": 1}));
+    assert_eq!(
+        (&told["measurable"], &told["seq"]),
+        (&json!(true), &json!(1)),
+        "{told}"
+    );
+    let share = |knob: &str| told["importance"][knob].as_f64().unwrap();
+    assert!(
+        share("pool") > 0.55 && share("flush") > 0.1 && share("threads") < 0.05,
+        "{told}"
+    );
+    assert!(told["explained"].as_f64().unwrap() > 0.8, "{told}");
+    assert_eq!(told["told"]["pool"], true);
+    let range = &told["ranges"]["pool"];
+    assert!(range[0].as_f64().unwrap() <= share("pool") && share("pool") <= range[1].as_f64().unwrap());
+    let curve = told["effects"]["pool"].as_array().unwrap();
+    assert_eq!(curve[0]["value"], 64u64 << 20);
+    assert_eq!(curve[8]["value"], 16u64 << 30);
+    let step = curve[8]["mean"].as_f64().unwrap() - curve[0]["mean"].as_f64().unwrap();
+    assert!((step - 160.0).abs() < 30.0, "{told}");
+    assert_eq!(told["effects"]["flush"].as_array().unwrap().len(), 2);
+    assert_eq!(told["pairs"].as_array().unwrap().len(), 3);
+    assert_eq!(say(&mut session, &json!({"op": "importance", "seq": 1})), told);
+    assert!(refused(&mut session, &json!({"op": "importance", "n": 1})).contains("unknown field"));
+}
+
+#[test]
+fn equal_results_have_an_importance_of_zero_that_is_called_not_measurable() {
+    for preset in strategy::names() {
+        let mut session = session(SPACE, preset, &[]);
+        assert_eq!(
+            say(&mut session, &json!({"op": "importance"}))["measurable"],
+            false
+        );
+        for (pool, threads) in [(1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 64), (7, 1), (8, 3)] {
+            let config = json!({"pool": pool << 28, "threads": threads, "flush": "fsync"});
+            say(
+                &mut session,
+                &json!({"op": "add", "config": config, "outcome": "measured", "value": 1200.0}),
+            );
+        }
+        let told = say(&mut session, &json!({"op": "importance"}));
+        assert_eq!(
+            told["importance"],
+            json!({"pool": 0.0, "threads": 0.0, "flush": 0.0}),
+            "{told}"
+        );
+        assert_eq!(told["measurable"], false);
+        assert!(told["why"].as_str().unwrap().contains("no difference"), "{told}");
+    }
+}

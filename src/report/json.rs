@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::importance;
 use super::view::{Change, View};
 use crate::plan::Arm;
 use crate::stats::Interval;
@@ -37,6 +38,7 @@ pub fn json(view: &View) -> Json {
             "degrees": finite(Some(noise.df)),
         })),
         "changes": changes(&view.changes),
+        "importance": importance::json(view),
         "blocks": view.blocks.iter().map(|block| json!({
             "block": block.block,
             "best_trial": block.best_trial,

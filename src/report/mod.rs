@@ -4,6 +4,7 @@
 mod conclusion;
 mod explain;
 mod format;
+mod importance;
 mod json;
 mod text;
 mod view;

@@ -140,6 +140,7 @@ fn seen(facts: &Facts, conclusion: &Conclusion) -> View {
         conclusion,
         noise: Some(RunNoise { cv: 0.067, df: 1.0 }),
         sizes: &BTreeSet::from([POOL.to_owned()]),
+        importance: None,
     })
 }
 
@@ -227,6 +228,7 @@ fn a_smaller_value_is_better_where_the_goal_is_to_minimise() {
         conclusion: &Conclusion::default(),
         noise: None,
         sizes: &BTreeSet::new(),
+        importance: None,
     });
     assert_eq!(view.configurations[0].mean, 105.0);
     assert_eq!(view.configurations[1].over_baseline, Some(0.5));

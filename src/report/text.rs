@@ -1,6 +1,7 @@
 //! The report as plain text.
 
 use super::format::{NOT_MEASURABLE, duration, maybe, number, percent, ratio, table, trials, value};
+use super::importance;
 use super::view::{Change, View};
 use crate::plan::Arm;
 use crate::space::Value;
@@ -17,6 +18,7 @@ pub fn text(view: &View) -> String {
         changes(view),
         confirmation(view),
         best(view),
+        importance::text(view),
         left_out(view),
         failures(view),
         time(view),

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Conclusion;
+use super::{Conclusion, importance};
 use crate::plan::{Arm, Design, Fact, Facts, FailureGroup, LeftOut, Purpose, RunNoise, State, failures};
 use crate::space::{Configuration, Value};
-use crate::strategy::{Goal, TrialNumber};
+use crate::strategy::{Goal, Importance, TrialNumber};
 use crate::study::Objective;
 use crate::trial::{Measurement, Outcome, Phase, PhaseTime, Warning};
 use crate::units::UtcMillis;
@@ -27,6 +27,8 @@ pub struct Input<'a> {
     pub noise: Option<RunNoise>,
     /// Knobs whose whole numbers are sizes in bytes.
     pub sizes: &'a BTreeSet<String>,
+    /// What the knobs do; none where nobody asked.
+    pub importance: Option<&'a Importance>,
 }
 
 /// How many trials there are.
@@ -147,6 +149,8 @@ pub struct View {
     pub warnings: Vec<(Warning, usize)>,
     /// Knobs whose whole numbers are sizes in bytes.
     pub sizes: BTreeSet<String>,
+    /// What the knobs do; none where nobody asked.
+    pub importance: Option<Importance>,
 }
 
 /// The numbers of a report.
@@ -189,6 +193,7 @@ pub fn view(input: &Input<'_>) -> View {
         changes,
         warnings: warnings(facts),
         sizes: input.sizes.clone(),
+        importance: importance::concluded(input),
     }
 }
 

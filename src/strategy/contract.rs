@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Importance;
 use crate::space::{Configuration, Space};
 
 /// Number of a trial within its study, from 1.
@@ -122,5 +123,13 @@ pub trait Strategy: Send + Sync {
     fn fitted_noise(&self, search: &Search<'_>) -> Option<f64> {
         let _ = search;
         None
+    }
+
+    /// What the knobs do, as far as it was measured: of the strategy's own model, or else of the default one's.
+    fn importance(&self, search: &Search<'_>) -> Importance {
+        match super::preset::model() {
+            Ok(model) => model.importance(search),
+            Err(error) => Importance::not_measurable(error.to_string()),
+        }
     }
 }

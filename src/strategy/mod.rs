@@ -4,6 +4,7 @@ pub mod bayes;
 mod contract;
 mod coordinate;
 mod history;
+pub mod importance;
 mod nelder_mead;
 mod preset;
 mod random;
@@ -17,6 +18,7 @@ pub use contract::{
     Goal, Observation, Proposal, ProposalPurpose, Recommendation, Search, Seen, Strategy, TrialNumber,
 };
 pub use coordinate::Coordinates;
+pub use importance::Importance;
 pub use nelder_mead::NelderMead;
 pub use preset::{Preset, embedded, load, names};
 pub use random::Random;

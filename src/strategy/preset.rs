@@ -229,6 +229,14 @@ pub fn load(text: &str) -> Result<Box<dyn Strategy>> {
     Ok(Preset::parse(text)?.strategy())
 }
 
+/// The strategy whose model answers for those that have none.
+///
+/// # Errors
+/// None in a build whose tests passed.
+pub(super) fn model() -> Result<Box<dyn Strategy>> {
+    load(embedded("bayes")?)
+}
+
 /// Names of the embedded presets, sorted.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = EMBEDDED

@@ -10,7 +10,7 @@ use crate::study::Study;
 
 /// At its best with a capacity near 3000, neighbours left alone, and a small pool. A large pool is what every rule of thumb
 /// begins with; here it halves the throughput.
-const WORLD: &str = r#"[load]
+pub(crate) const WORLD: &str = r#"[load]
 tps = "300 * if(innodb_buffer_pool_size > 512M, 0.5, 1) * (2 - min(1, abs(ln(innodb_io_capacity / 3000)) / 3)) * if(innodb_flush_neighbors == 0, 1.15, 1)"
 "#;
 
@@ -35,7 +35,7 @@ fn truth(configuration: &Value) -> f64 {
 }
 
 /// Few enough knobs that a dozen candidates suffice.
-const THREE_KNOBS: &str = r#"families = []
+pub(crate) const THREE_KNOBS: &str = r#"families = []
 [space.knob.innodb_io_capacity]
 type = "int"
 scale = "log"
@@ -57,6 +57,7 @@ struct Night {
     code: Option<i32>,
     events: Vec<Value>,
     my_cnf: String,
+    report: Value,
 }
 
 impl Night {
@@ -75,6 +76,7 @@ impl Night {
             code: run.code,
             events: run.events(),
             my_cnf: std::fs::read_to_string(bench.path().join("results/fake/my.cnf")).unwrap_or_default(),
+            report: serde_json::from_str(&bench.run(&["report", "--json"]).stdout).unwrap(),
         }
     }
 
@@ -159,6 +161,12 @@ impl Night {
     }
 }
 
+/// What the knobs do is told, or why it cannot be.
+fn check_importance(preset: &str, importance: &Value) {
+    let told = importance["measurable"] == true && importance["knobs"].as_array().unwrap().len() == 3;
+    assert!(told || importance["why"].is_string(), "{preset}: {importance}");
+}
+
 #[test]
 fn every_strategy_explores_nothing_twice_spends_its_budget_and_hands_over_the_best_it_confirmed() {
     let presets = [
@@ -184,6 +192,7 @@ fn every_strategy_explores_nothing_twice_spends_its_budget_and_hands_over_the_be
             // The others promise only the best of what they measured.
             _ => assert_eq!(best, measured[0].0, "{preset}: {measured:?}"),
         }
+        check_importance(preset, &night.report["importance"]);
         let thumb = night.configurations("start")[0];
         assert!(
             truth(best) > 2.0 * truth(thumb),

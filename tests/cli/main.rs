@@ -13,6 +13,7 @@ mod failures;
 mod fakes;
 mod handed_over;
 mod hangs;
+mod importance;
 mod kept;
 mod kills;
 mod nights;

@@ -150,6 +150,7 @@ fn a_load_that_feels_no_knob_hands_nothing_over_and_says_so_and_a_failing_comman
     let report: Value = serde_json::from_str(&report.stdout).unwrap();
     assert!(report["no_difference"]["limits"][0].is_string(), "{report}");
     assert!(report["best_trial"].is_null(), "{report}");
+    assert_eq!(report["importance"]["measurable"], false, "{report}");
     for name in ["my.cnf", "zz-noctune.cnf", "my.cnf.rollback"] {
         let path = bench.path().join("results/fake").join(name);
         assert!(!path.exists(), "no difference was handed over: {name}");

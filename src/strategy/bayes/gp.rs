@@ -11,10 +11,10 @@ use super::kernel::{Hyper, Rows, dot, matern};
 /// The posterior over the labels of some rows, for fixed hyper-parameters.
 #[derive(Debug, Clone)]
 pub struct Posterior {
-    weights: Vec<f64>,
-    signal: f64,
-    factor: Mat<f64>,
-    alpha: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    pub(super) signal: f64,
+    pub(super) factor: Mat<f64>,
+    pub(super) alpha: Vec<f64>,
 }
 
 /// Mean and standard deviation of the latent function, in label units, without the noise of a run.

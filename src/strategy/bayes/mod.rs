@@ -1,9 +1,11 @@
 //! Bayesian optimisation: an exact Gaussian process, and the search of its acquisition.
 
 pub mod acquire;
+mod effects;
 mod feasibility;
 pub mod fit;
 pub mod gp;
+mod joint;
 pub mod kernel;
 mod model;
 mod prior;

@@ -87,7 +87,7 @@ pub(super) struct Contender {
 pub(super) struct Model {
     scale: Scale,
     warp: Warp,
-    surrogate: Surrogate,
+    pub(super) surrogate: Surrogate,
     feasibility: Option<Feasibility>,
     contenders: Vec<Contender>,
     /// Each member's own best belief among the contenders, in label units.

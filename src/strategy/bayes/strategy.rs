@@ -5,7 +5,7 @@ use super::search::{Found, maximize};
 use crate::space::{Configuration, Domain, Point, Space, Value};
 use crate::strategy::history::{self, Known, arms};
 use crate::strategy::unit::any_left;
-use crate::strategy::{Proposal, ProposalPurpose, Recommendation, Search, Strategy, rng, sobol};
+use crate::strategy::{Importance, Proposal, ProposalPurpose, Recommendation, Search, Strategy, rng, sobol};
 use crate::units::Bytes;
 
 /// Exact Gaussian processes with expected improvement, and further ones for what fails.
@@ -75,6 +75,10 @@ impl Strategy for Bayes {
 
     fn fitted_noise(&self, search: &Search<'_>) -> Option<f64> {
         self.model(search)?.noise()
+    }
+
+    fn importance(&self, search: &Search<'_>) -> Importance {
+        super::effects::importance(search, &self.settings)
     }
 }
 

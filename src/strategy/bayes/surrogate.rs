@@ -38,6 +38,11 @@ impl Labelled {
             let wanted = count - order.len();
             order.extend((0..wanted).map(|i| rest[i * rest.len() / wanted]));
         }
+        self.picked(&order)
+    }
+
+    /// Those at some places.
+    pub(super) fn picked(&self, order: &[usize]) -> Self {
         let mut rows = self.rows.emptied();
         order.iter().for_each(|&i| rows.push_row(&self.rows, i));
         let pick = |from: &[f64]| order.iter().map(|&i| from[i]).collect();
@@ -74,8 +79,8 @@ pub(super) struct Fitting<'a> {
 /// Gaussian processes over the same rows with equal weight.
 #[derive(Debug)]
 pub(super) struct Surrogate {
-    data: Labelled,
-    members: Vec<(Hyper, Posterior)>,
+    pub(super) data: Labelled,
+    pub(super) members: Vec<(Hyper, Posterior)>,
     anchors: Anchors,
 }
 
